@@ -1,0 +1,56 @@
+# Two commands do everything on a machine with Python 3.11, venv, make and a shell:
+#   make demo    run the main job          make test    run the tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PYTHONPATH :=
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check format bench bench-% soak docs clean
+
+help:            ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
+
+# .venv is made once and installed into again only when its inputs change.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core   ## run the main job in a folder of its own
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: $(VENV)/.dev    ## run every test but the long campaigns, and write build/ledger.json
+	@mkdir -p build && rm -f build/ledger.json .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -m 'not slow'
+	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --skip-covered
+
+check: $(VENV)/.dev   ## format, lint, types, plain pytest
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.dev  ## let the machine format
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
+
+bench: bench-records  ## run every benchmark
+
+bench-%: $(VENV)/.dev ## run one benchmark: make bench-records
+	$(BIN)/python -m bench.$*
+
+soak: $(VENV)/.dev    ## the long campaigns
+	$(BIN)/python -m pytest -m 'slow'
+
+docs: $(VENV)/.dev    ## make the generated tables of docs/reference again
+	$(BIN)/python -m docs.make
+
+clean:                ## remove what the other targets made
+	rm -rf $(VENV) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
