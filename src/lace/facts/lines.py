@@ -1,9 +1,9 @@
-"""One fact as a line of text, and back (030 constants, 050 fact blocks).
+r"""One fact as a line of text, and back (030 constants, 050 fact blocks).
 
-    Field('P.…','Group','0','it\\'s')        TransportEncrypted()
+    Field('P.…','Group','0','it\'s')        TransportEncrypted()
 
 Rules of this file:
-1. There is one spelling: no blanks, single quotes, the escapes \\\\ and \\' and no others.
+1. There is one spelling: no blanks, single quotes, the escapes \\ and \' and no others.
 2. In received text nothing is repaired.
 """
 
@@ -36,10 +36,10 @@ class UnwritableValue(FactError):
 
 
 def write_constant(value: str) -> str:
-    """Quote a value.
+    r"""Quote a value.
 
     >>> print(write_constant("it's"))
-    'it\\\\'s'
+    'it\'s'
     """
     if "\n" in value or "\r" in value:
         raise UnwritableValue(value=value[:80])

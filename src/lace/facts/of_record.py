@@ -1,7 +1,7 @@
 """The facts of one validated record (020, Record facts).
 
 Rules of this file:
-1. Only a `Record` comes in, and only validation makes one: 020 "Invalid records MUST NOT produce record facts".
+1. Only a `Record` comes in, and only validation makes one: invalid records produce no facts.
 2. An outer record shows its inner ones by reference, under its own id; it never gives them a `Have`.
 """
 

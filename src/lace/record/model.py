@@ -7,13 +7,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from lace.record.grammar import split_link
 from lace.text import RecordId, Tai, Verifier
 
 
-class RecordLink(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RecordLink:
     """One well-formed link header; `index` counts all headers of that name."""
 
     name: str

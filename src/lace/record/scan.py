@@ -167,20 +167,16 @@ class Scanner:
         if length > limits.data_bytes:
             return False
         mark = digits - _BLOB_HEAD
-        if plex >= 0:
-            if plex_end - plex > limits.header_bytes or buffer.count(b"\n", plex, plex_end) > limits.headers:
-                return False
-            if seal >= 0:
-                if (
-                    seal_end - seal > limits.header_bytes
-                    or buffer.count(b"\n", seal, seal_end) > limits.headers
-                ):
-                    return False
-                self.layers = [("S", self.start), ("P", plex - MARKLINE_BYTES), ("B", mark)]
-            else:
-                self.layers = [("P", self.start), ("B", mark)]
-        else:
+        if plex < 0:
             self.layers = [("B", mark)]
+        elif plex_end - plex > limits.header_bytes or buffer.count(b"\n", plex, plex_end) > limits.headers:
+            return False
+        elif seal < 0:
+            self.layers = [("P", self.start), ("B", mark)]
+        elif seal_end - seal > limits.header_bytes or buffer.count(b"\n", seal, seal_end) > limits.headers:
+            return False
+        else:
+            self.layers = [("S", self.start), ("P", plex - MARKLINE_BYTES), ("B", mark)]
         self.data = digits_end + 2
         self.end = self.data + length
         self.work += self.data - self.start

@@ -27,9 +27,8 @@ def _stored(letter: str, payload: bytes) -> bytes:
 def _header(name: str, value: str) -> bytes:
     # An LF inside would end the line and start another one: say so here, where the pair is still whole.
     if "\n" in name or "\n" in value:
-        raise HeaderLine(
-            line=f"{name}: {value}"[:80], reason="a header is one line: it cannot hold LF", offset=0
-        )
+        line = f"{name}: {value}"[:80]
+        raise HeaderLine(line=line, reason="a header is one line: it cannot hold LF", offset=0)
     return f"{name}: {value}\n".encode("utf-8", "surrogatepass")
 
 
