@@ -1,0 +1,42 @@
+"""Relational programs: the waist between the rule language and the engines. Pure."""
+
+from lace.algebra.builtins import OPERATORS, int_compare, is_decimal, lex_compare, text_shape
+from lace.algebra.engine import Engine, Evaluation, Result
+from lace.algebra.limits import LIMITS, Budget, EvaluationLimits, EvaluationStopped
+from lace.algebra.nodes import (
+    AntiJoin,
+    Column,
+    Compare,
+    Component,
+    Constant,
+    CountTest,
+    Filter,
+    Join,
+    Level,
+    NotEqual,
+    Part,
+    Pipeline,
+    Place,
+    RankTest,
+    RelationProgram,
+    RuleProgram,
+    Scan,
+    SemiJoin,
+    Shape,
+    Step,
+    Term,
+    Test,
+    reads_strictly,
+    scans,
+)
+from lace.algebra.rewrite import PASSES, rewrite
+from lace.algebra.show import show_component, show_program
+
+__all__ = [
+    "LIMITS", "OPERATORS", "PASSES",
+    "AntiJoin", "Budget", "Column", "Compare", "Component", "Constant", "CountTest", "Engine", "Evaluation",
+    "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NotEqual", "Part", "Pipeline", "Place",
+    "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step", "Term", "Test",
+    "int_compare", "is_decimal", "lex_compare", "reads_strictly", "rewrite", "scans", "show_component",
+    "show_program", "text_shape",
+]  # fmt: skip

@@ -1,0 +1,107 @@
+"""How much an evaluation may cost, and who counts (030, Limits; PROFILE sections 7 and 10).
+
+Rules of this file:
+1. Each number is a quantity of the rewritten relational program and its facts: rows that its nodes put
+   out and rounds that its fixpoints take. It does not depend on how an engine goes about it, so the same
+   program over the same facts stops at the same limit everywhere.
+2. Counts are checked before rows are made. The deadline and memory come after: they depend on the
+   machine and only guard it.
+3. Only facts after the view are counted: a limit must not tell a peer about facts it may not see.
+4. Past a limit there is an error and no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lace.errors import LimitExceeded
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationLimits:
+    """Bounds of one evaluation; the defaults stand well above 030's minimum."""
+
+    base_facts: int = 1 << 26
+    """Facts supplied for the predicates that the program reads (030 asks for 2^20)."""
+    derived_per_predicate: int = 1 << 24
+    """Facts of one derived predicate (030 asks for 2^18)."""
+    derived_total: int = 1 << 26
+    """Facts of all derived predicates."""
+    iterations: int = 1 << 20
+    """Rounds of one fixpoint that add something (030 asks for 1000)."""
+    steps: int = 1 << 28
+    """Rows that all joins put out."""
+    seconds: float | None = None
+    """Time, where a clock is given."""
+    memory_bytes: int | None = None
+    """Rows held at once, as bytes of columns."""
+
+
+class EvaluationStopped(LimitExceeded):
+    """An evaluation that would pass one of its limits."""
+
+    code = "limit/evaluation"
+    text = "the evaluation was stopped: {limit} would pass {bound} ({where}); nothing of it is used"
+
+
+LIMITS = EvaluationLimits()
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the limits during one evaluation."""
+
+    limits: EvaluationLimits = LIMITS
+    now: Callable[[], float] | None = None
+    """A clock for the deadline; pure code reads none by itself."""
+    steps: int = 0
+    derived: int = 0
+    _deadline: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.now is not None and self.limits.seconds is not None:
+            self._deadline = self.now() + self.limits.seconds
+
+    def take_steps(self, count: int, where: object) -> None:
+        """Count rows that a join is about to put out."""
+        self.steps += count
+        if self.steps > self.limits.steps:
+            raise EvaluationStopped(limit="steps", bound=self.limits.steps, where=where, seen=self.steps)
+
+    def take_derived(self, new: int, held: int, where: object) -> None:
+        """Count facts that were derived: `new` of them, `held` of this predicate in all."""
+        limits = self.limits
+        self.derived += new
+        if held > limits.derived_per_predicate:
+            raise EvaluationStopped(
+                limit="derived_per_predicate", bound=limits.derived_per_predicate, where=where, seen=held
+            )
+        if self.derived > limits.derived_total:
+            raise EvaluationStopped(
+                limit="derived_total", bound=limits.derived_total, where=where, seen=self.derived
+            )
+
+    def check_base(self, count: int, where: object) -> None:
+        """Refuse more base facts than the limit."""
+        if count > self.limits.base_facts:
+            raise EvaluationStopped(limit="base_facts", bound=self.limits.base_facts, where=where, seen=count)
+
+    def check_rounds(self, rounds: int, where: object) -> None:
+        """Refuse one more round than the limit, and look at the clock."""
+        if rounds > self.limits.iterations:
+            raise EvaluationStopped(
+                limit="iterations", bound=self.limits.iterations, where=where, seen=rounds
+            )
+        self.check_time(where)
+
+    def check_time(self, where: object) -> None:
+        """Stop past the deadline."""
+        if self._deadline is not None and self.now is not None and self.now() > self._deadline:
+            raise EvaluationStopped(limit="seconds", bound=self.limits.seconds, where=where, seen="more")
+
+    def check_memory(self, size: int, where: object) -> None:
+        """Refuse to hold more bytes of rows at once than the limit."""
+        bound = self.limits.memory_bytes
+        if bound is not None and size > bound:
+            raise EvaluationStopped(limit="memory_bytes", bound=bound, where=where, seen=size)

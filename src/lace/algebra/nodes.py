@@ -1,0 +1,304 @@
+"""Relational programs: what engines run (the waist between the rule language and the engines).
+
+    RelationProgram            components, lowest first
+      Component                predicates that need each other; a fixpoint where it is recursive
+        Pipeline               one rule: steps from left to right, then its head
+          Join SemiJoin AntiJoin CountTest RankTest Filter     each over the rows of the steps before it
+
+Rules of this file:
+1. Nodes are frozen and print; a pass takes nodes and returns nodes.
+2. Rows are sets of bindings of named columns. The first step starts from one empty row.
+3. What a program costs is counted on these nodes after the rewrites (see limits.py), so every engine
+   that runs them stops at the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+from lace.facts import Predicate, write_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named column: a variable of the rule."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A fixed text."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return write_constant(self.value)
+
+
+Term: TypeAlias = Column | Constant
+Place: TypeAlias = Column | Constant | None
+"""What stands at one position of a scan; None takes any value and keeps none."""
+
+
+class Part(Enum):
+    """Which rows of a relation a scan reads while something is being added to it."""
+
+    ALL = ""
+    NEW = "Δ"
+    OLD = "°"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The rows of one relation that fit a pattern."""
+
+    predicate: Predicate
+    places: tuple[Place, ...]
+    part: Part = Part.ALL
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the named columns, each once, in order."""
+        return tuple(dict.fromkeys(place.name for place in self.places if isinstance(place, Column)))
+
+    def __str__(self) -> str:
+        inside = ",".join("_" if place is None else str(place) for place in self.places)
+        return f"{self.part.value}{self.predicate.name}({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class NotEqual:
+    """Two different texts."""
+
+    left: Term
+    right: Term
+
+    def terms(self) -> tuple[Term, ...]:
+        """Return what the test reads."""
+        return (self.left, self.right)
+
+    def __str__(self) -> str:
+        return f"{self.left} != {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison by number (`Int`) or by text (`Lex`)."""
+
+    kind: str
+    left: Term
+    op: str
+    right: Term
+
+    def terms(self) -> tuple[Term, ...]:
+        """Return what the test reads."""
+        return (self.left, self.right)
+
+    def __str__(self) -> str:
+        return f"{self.kind}Compare({self.left},{write_constant(self.op)},{self.right})"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An anchored test of a text."""
+
+    text: Term
+    start: Term
+    delims: str
+    end: Term
+
+    def terms(self) -> tuple[Term, ...]:
+        """Return what the test reads."""
+        return (self.text, self.start, self.end)
+
+    def __str__(self) -> str:
+        return f"TextShape({self.text},{self.start},{write_constant(self.delims)},{self.end})"
+
+
+Test: TypeAlias = NotEqual | Compare | Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pair each row with each row of the scan that agrees on the columns they share."""
+
+    scan: Scan
+
+    def __str__(self) -> str:
+        return f"join {self.scan}"
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """Keep the rows that have a partner in the scan; nobody reads what else the partner says."""
+
+    scan: Scan
+
+    def __str__(self) -> str:
+        return f"keep where {self.scan}"
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """Keep the rows that have no partner in the scan."""
+
+    scan: Scan
+
+    def __str__(self) -> str:
+        return f"keep where not {self.scan}"
+
+
+@dataclass(frozen=True, slots=True)
+class CountTest:
+    """Keep the rows whose number of partners compares so; counting stops once the answer is known."""
+
+    scan: Scan
+    op: str
+    bound: int
+
+    def __str__(self) -> str:
+        return f"keep where count {self.scan} {self.op} {self.bound}"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One way of being before another in an order: equal on some columns, then one comparison."""
+
+    item: Column
+    other: Column
+    own: Scan
+    """Binds the item, and maybe one key."""
+    others: Scan
+    """Binds the other, and maybe one key; the key is shared, or it is what `compare` reads."""
+    compare: Compare
+
+    def __str__(self) -> str:
+        return f"{self.own} with {self.others}, {self.compare}"
+
+
+@dataclass(frozen=True, slots=True)
+class RankTest:
+    """Keep the rows whose item has so many others before it; no pair is ever made.
+
+    It stands for a CountTest over a relation of pairs that is defined by `levels` alone and that nobody
+    else reads. The count is of distinct others under any level.
+    """
+
+    item: Column
+    levels: tuple[Level, ...]
+    op: str
+    bound: int
+    counted: Predicate
+    """The relation of pairs, for whoever explains."""
+
+    def __str__(self) -> str:
+        inside = "; ".join(map(str, self.levels))
+        return f"keep where rank of {self.item} in ({inside}) {self.op} {self.bound}"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the rows that pass a test; a text is tested once, however many rows hold it."""
+
+    test: Test
+
+    def __str__(self) -> str:
+        return f"filter {self.test}"
+
+
+Step: TypeAlias = Join | SemiJoin | AntiJoin | CountTest | RankTest | Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The steps of a rule from left to right, and the head that each row becomes."""
+
+    steps: tuple[Step, ...]
+    head: Predicate
+    project: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.steps), f"→ {self.head.name}({','.join(map(str, self.project))})"]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProgram:
+    """One rule: how to run it whole, and how to run it for what is new in each relation it joins."""
+
+    rule: int
+    """Which rule of the source program: the provenance of every row that comes out."""
+    whole: Pipeline
+    deltas: tuple[Pipeline, ...] = ()
+    """Each begins with a join of a NEW scan."""
+
+    @property
+    def head(self) -> Predicate:
+        """The predicate that the rule derives."""
+        return self.whole.head
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Predicates that need each other, and their rules."""
+
+    predicates: tuple[Predicate, ...]
+    rules: tuple[RuleProgram, ...]
+    recursive: bool
+    closure: Scan | None = None
+    """Where the component is the transitive closure of this two-column scan and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationProgram:
+    """Components in an order in which each finds what it reads complete."""
+
+    components: tuple[Component, ...]
+    wanted: tuple[Predicate, ...]
+    source: object = field(default=None, compare=False, repr=False)
+    """What the front end compiled, for whoever explains results; engines do not look."""
+
+    def with_components(self, components: tuple[Component, ...]) -> RelationProgram:
+        """Return the program with other components."""
+        return replace(self, components=components)
+
+    def derived(self) -> frozenset[Predicate]:
+        """Return the predicates that the components derive."""
+        return frozenset(p for component in self.components for p in component.predicates)
+
+    def reads(self) -> frozenset[Predicate]:
+        """Return the predicates whose facts must be supplied."""
+        found = {
+            scan.predicate
+            for component in self.components
+            for rule in component.rules
+            for scan in scans(rule.whole)
+        }
+        return frozenset(found - self.derived())
+
+
+def scans(pipeline: Pipeline) -> Iterator[Scan]:
+    """Yield every scan of a pipeline."""
+    for step in pipeline.steps:
+        if isinstance(step, Join | SemiJoin | AntiJoin | CountTest):
+            yield step.scan
+        elif isinstance(step, RankTest):
+            for level in step.levels:
+                yield level.own
+                yield level.others
+
+
+def reads_strictly(pipeline: Pipeline) -> frozenset[Predicate]:
+    """Return the predicates that a pipeline negates or counts: a change in them can take facts away."""
+    return frozenset(
+        scan.predicate
+        for step in pipeline.steps
+        if isinstance(step, AntiJoin | CountTest | RankTest)
+        for scan in scans(Pipeline((step,), pipeline.head, ()))
+    )

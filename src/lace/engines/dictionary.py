@@ -1,0 +1,100 @@
+"""Texts as dense integers.
+
+Rules of this file:
+1. Positions are given once and never change; a dictionary only grows.
+2. A fork sees what its base held when it was made and puts its own texts on top: what a program or a peer
+   brings never enters the base, and leaves with the fork.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+
+UNKNOWN = -1
+"""The position of a text that no fact holds: it matches nothing."""
+
+
+class Dictionary:
+    """A growing list of distinct texts.
+
+    >>> base = Dictionary()
+    >>> base.intern("a"), base.intern("b"), base.intern("a")
+    (0, 1, 0)
+    >>> fork = base.fork()
+    >>> fork.intern("c"), base.find("c"), fork.text(0), len(fork)
+    (2, -1, 'a', 3)
+    """
+
+    __slots__ = ("_base", "_below", "_own", "_positions")
+
+    def __init__(self, base: Dictionary | None = None) -> None:
+        self._base = base
+        self._below = 0 if base is None else len(base)
+        self._own: list[str] = []
+        self._positions: dict[str, int] = {}
+
+    def fork(self) -> Dictionary:
+        """Return a dictionary on top of this one."""
+        return Dictionary(self)
+
+    def __len__(self) -> int:
+        return self._below + len(self._own)
+
+    def text(self, position: int) -> str:
+        """Return the text at a position."""
+        if position >= self._below:
+            return self._own[position - self._below]
+        assert self._base is not None
+        return self._base.text(position)
+
+    def texts(self, positions: Iterable[int]) -> list[str]:
+        """Return the texts at some positions."""
+        if self._below == 0:
+            own = self._own
+            return [own[position] for position in positions]
+        return [self.text(position) for position in positions]
+
+    def find(self, text: str) -> int:
+        """Return the position of a text, or UNKNOWN."""
+        position = self._positions.get(text)
+        if position is not None:
+            return position
+        if self._base is not None:
+            position = self._base.find(text)
+            if position < self._below:
+                return position
+        return UNKNOWN
+
+    def intern(self, text: str) -> int:
+        """Return the position of a text, giving it one where it has none."""
+        position = self.find(text)
+        if position == UNKNOWN:
+            position = len(self)
+            self._own.append(text)
+            self._positions[text] = position
+        return position
+
+    def intern_column(self, column: Sequence[str]) -> Ids:
+        """Return the positions of many texts at once."""
+        positions, own = self._positions, self._own
+        for text in dict.fromkeys(column):
+            if text not in positions:
+                below = UNKNOWN if self._base is None else self._base.find(text)
+                if below == UNKNOWN or below >= self._below:
+                    positions[text] = self._below + len(own)
+                    own.append(text)
+                else:
+                    # Remembered here too, so that the next pass over a column is one lookup a text.
+                    positions[text] = below
+        return np.fromiter(map(positions.__getitem__, column), np.int32, len(column))
+
+    def __iter__(self) -> Iterator[str]:
+        if self._base is not None:
+            for position in range(self._below):
+                yield self._base.text(position)
+        yield from self._own

@@ -1,0 +1,227 @@
+"""The embedded engine: facts stay resident, programs come and go.
+
+    database = Database()
+    database.add([("Edge", "a", "b"), …])            load once
+    evaluation = database.evaluate(program)           ask many
+    evaluation.insert([("Edge", "b", "c")])           go on from there
+
+Rules of this file:
+1. The database's facts and dictionary belong to it; an evaluation works on a fork and changes nothing.
+2. A result is a version: it stays as it was, whatever is inserted or deleted later.
+3. After an error an evaluation holds the facts from before and works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lace.algebra import Budget, RelationProgram
+from lace.engines.dictionary import UNKNOWN, Dictionary
+from lace.engines.driver import Change, Driver, RuleCost
+from lace.engines.prepared import PreparedProgram
+from lace.engines.relations import Marks, Relations
+from lace.engines.table import Table
+from lace.errors import EngineError, LaceError
+from lace.facts import Columns, Fact, Predicate, Values
+
+
+class DerivedPredicate(EngineError):
+    """A change to facts that a running program derives itself."""
+
+    code = "engine/derived-predicate"
+    text = "{predicate} is derived by the program: facts of it cannot be inserted or deleted while it runs"
+
+
+class Database:
+    """Facts held in memory as integers, ready for programs."""
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self.relations = Relations(Dictionary())
+        self._prepared: dict[int, PreparedProgram] = {}
+        self.add(facts)
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """Add base facts of any predicates."""
+        for predicate, rows in _by_predicate(facts).items():
+            self.relations.add(predicate, rows)
+
+    def add_relation(self, name: str, rows: Sequence[Values]) -> None:
+        """Add many base facts of one predicate; all have the arity of the first."""
+        if rows:
+            self.relations.add(Predicate(name, len(rows[0])), rows)
+
+    def add_record_facts(self, columns: Columns) -> None:
+        """Add record facts that are columns already."""
+        self.relations.add_record_facts(columns)
+
+    def prepare(self, program: RelationProgram) -> PreparedProgram:
+        """Make a program ready; the same one is made ready once."""
+        prepared = self._prepared.get(id(program))
+        if prepared is None or prepared.program is not program:
+            prepared = self._prepared[id(program)] = PreparedProgram(program)
+            while len(self._prepared) > 64:
+                self._prepared.pop(next(iter(self._prepared)))
+        return prepared
+
+    def evaluate(
+        self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
+    ) -> EmbeddedEvaluation:
+        """Run a program over the facts, and over more facts that are there for this evaluation only."""
+        relations = self.relations.fork()
+        for predicate, rows in _by_predicate(facts).items():
+            relations.add(predicate, rows)
+        return EmbeddedEvaluation(self.prepare(program), relations, budget or Budget())
+
+
+class EmbeddedEvaluation:
+    """A program with its facts resident."""
+
+    def __init__(self, prepared: PreparedProgram, relations: Relations, budget: Budget) -> None:
+        self._prepared = prepared
+        self._relations = relations
+        self._driver = Driver(prepared, relations)
+        self._check_base(budget)
+        self._driver.evaluate(budget)
+
+    def _check_base(self, budget: Budget) -> None:
+        size = self._relations.size
+        budget.check_base(sum(size(predicate) for predicate in self._prepared.reads), "given facts")
+
+    @property
+    def costs(self) -> Mapping[int, RuleCost]:
+        """What each rule cost so far, by its number in the source program."""
+        return self._driver.costs
+
+    @property
+    def rounds(self) -> Mapping[Predicate, int]:
+        """How many rounds each component took, by its first predicate."""
+        return self._driver.rounds
+
+    def result(self) -> EmbeddedResult:
+        """Return the current version."""
+        return EmbeddedResult(self._prepared, self._driver)
+
+    def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
+        """Add base facts and return the new version."""
+        return self.change(facts, (), budget)
+
+    def delete(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
+        """Take base facts away and return the new version."""
+        return self.change((), facts, budget)
+
+    def change(
+        self, insert: Iterable[Fact], delete: Iterable[Fact], budget: Budget | None = None
+    ) -> EmbeddedResult:
+        """Take some base facts away, add others, and return the new version."""
+        inserted, deleted = _by_predicate(insert), _by_predicate(delete)
+        for predicate in {*inserted, *deleted}:
+            if predicate in self._prepared.derived:
+                raise DerivedPredicate(predicate=predicate)
+        holds = self._relations.holds
+        for predicate, rows in deleted.items():
+            deleted[predicate] = [row for row in dict.fromkeys(rows) if holds(predicate, row)]
+        for predicate, rows in inserted.items():
+            gone = set(deleted.get(predicate, ()))
+            inserted[predicate] = [r for r in dict.fromkeys(rows) if r in gone or not holds(predicate, r)]
+        try:
+            self._apply(inserted, deleted, budget or Budget())
+        except LaceError:
+            # Back to the facts from before; what was derived on the way is dropped with its tables.
+            for predicate, rows in inserted.items():
+                self._relations.remove(predicate, rows)
+            for predicate, rows in deleted.items():
+                self._relations.add(predicate, rows)
+            self._driver.evaluate(Budget())
+            raise
+        return self.result()
+
+    def _apply(
+        self,
+        inserted: Mapping[Predicate, Sequence[Values]],
+        deleted: Mapping[Predicate, Sequence[Values]],
+        budget: Budget,
+    ) -> None:
+        marks: Marks = {}
+        change = Change()
+        for predicate, rows in deleted.items():
+            if self._relations.remove(predicate, rows):
+                change.shrunk.add(predicate)
+        for predicate, rows in inserted.items():
+            if self._relations.add(predicate, rows, marks):
+                change.grown.add(predicate)
+        if change.grown or change.shrunk:
+            self._check_base(budget)
+            self._driver.update(change, marks, budget)
+
+
+class EmbeddedResult:
+    """One version of what a program derived."""
+
+    def __init__(self, prepared: PreparedProgram, driver: Driver) -> None:
+        self._dictionary = driver.relations.dictionary
+        self._derived: dict[Predicate, tuple[Table, int]] = {}
+        for component in prepared.components:
+            for predicate in component.component.predicates:
+                table = driver.table(predicate)
+                self._derived[predicate] = (table, len(table))
+        self._relations = driver.relations
+
+    def count(self, predicate: Predicate) -> int:
+        """Return how many facts were derived for a predicate."""
+        return self._derived[predicate][1] if predicate in self._derived else 0
+
+    def facts(self, predicate: Predicate) -> list[Values]:
+        """Return the derived facts of a predicate, sorted as text."""
+        return sorted(self.unsorted(predicate))
+
+    def unsorted(self, predicate: Predicate) -> list[Values]:
+        """Return the derived facts of a predicate in no order that means anything."""
+        if predicate not in self._derived:
+            return []
+        table, size = self._derived[predicate]
+        texts = self._dictionary.texts
+        if predicate.arity == 0:
+            return [()] * size
+        if table.quick:
+            return [tuple(texts(row)) for row in table.rows(0, size)]
+        return list(zip(*(texts(column.tolist()) for column in table.columns(0, size)), strict=True))
+
+    def all_facts(self) -> set[Fact]:
+        """Return every derived fact."""
+        return {(p.name, *values) for p in self._derived for values in self.unsorted(p)}
+
+    def step(self, predicate: Predicate, values: Values) -> int | None:
+        """Return the round that derived a fact; None where it was not derived."""
+        if predicate not in self._derived:
+            return None
+        table, size = self._derived[predicate]
+        row = tuple([self._dictionary.find(value) for value in values])
+        number = table.number(row)
+        return None if number is None or number >= size else table.round_of(row)
+
+    def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:
+        """Yield the known facts, given or derived, that agree with the values that are not None."""
+        find, texts = self._dictionary.find, self._dictionary.texts
+        known = {at: find(value) for at, value in enumerate(values) if value is not None}
+        if UNKNOWN in known.values():
+            return
+        table, size = self._derived.get(predicate) or (self._relations.table(predicate), 1 << 62)
+        if not known:
+            rows = table.rows()
+        elif len(known) == predicate.arity:
+            row = tuple(known[at] for at in range(predicate.arity))
+            rows = [row] if row in table else []
+        else:
+            places = tuple(known)
+            key = known[places[0]] if len(places) == 1 else tuple(known.values())
+            rows = table.lookup(places).get(key, [])
+        for row in rows:
+            if size >= len(table) or (table.number(row) or 0) < size:
+                yield tuple(texts(row))
+
+
+def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
+    found: dict[tuple[str, int], list[Values]] = {}
+    for fact in facts:
+        found.setdefault((fact[0], len(fact) - 1), []).append(fact[1:])
+    return {Predicate(name, arity): rows for (name, arity), rows in found.items()}

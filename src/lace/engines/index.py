@@ -1,0 +1,118 @@
+"""Rows of a column by value: sorted runs, merged as they grow.
+
+A run holds the row numbers of one stretch of a column ordered by value. Where the values are dense it also
+holds where each value begins, and a lookup costs two reads; else it is a binary search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lace.engines.dictionary import Ids
+
+Rows = NDArray[np.int64]
+
+_DENSE = 16
+"""A table of beginnings is kept up to this many values for each row."""
+
+
+class _Run:
+    __slots__ = ("_keys", "_starts", "order", "stop")
+
+    def __init__(self, column: Ids, start: int, stop: int, domain: int) -> None:
+        self.stop = stop
+        part = column[start:stop]
+        order = np.argsort(part, kind="stable")
+        self._starts: Rows | None = None
+        self._keys: Ids | None = None
+        if domain <= _DENSE * len(part) + 1024:
+            self._starts = np.zeros(domain + 1, np.int64)
+            np.cumsum(np.bincount(part, minlength=domain), out=self._starts[1:])
+        else:
+            self._keys = part[order]
+        self.order = order + start if start else order
+
+    def spans(self, wanted: Ids) -> tuple[Rows, Rows]:
+        """Return where the rows of each wanted value begin in `order`, and how many there are."""
+        if self._starts is not None:
+            # Values that came after this run was made, or that nothing holds, have no rows in it.
+            inside = (wanted >= 0) & (wanted < len(self._starts) - 1)
+            safe = wanted if inside.all() else np.where(inside, wanted, 0)
+            begins = self._starts[safe]
+            counts = self._starts[safe + 1] - begins
+            return begins, counts if safe is wanted else np.where(inside, counts, 0)
+        assert self._keys is not None
+        begins = np.searchsorted(self._keys, wanted, "left")
+        return begins, np.searchsorted(self._keys, wanted, "right") - begins
+
+    def rows(self, wanted: int) -> list[int]:
+        """Return the rows of one value."""
+        if self._starts is not None:
+            if not 0 <= wanted < len(self._starts) - 1:
+                return []
+            return self.order[self._starts[wanted] : self._starts[wanted + 1]].tolist()  # type: ignore[no-any-return]
+        assert self._keys is not None
+        begin = int(np.searchsorted(self._keys, wanted, "left"))
+        end = int(np.searchsorted(self._keys, wanted, "right"))
+        return self.order[begin:end].tolist()  # type: ignore[no-any-return]
+
+
+class ColumnIndex:
+    """The rows of one column by value, for a column that only grows."""
+
+    __slots__ = ("_runs",)
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    def copy(self) -> ColumnIndex:
+        """Return the same index, to grow apart from this one."""
+        other = ColumnIndex()
+        other._runs = list(self._runs)
+        return other
+
+    def extend(self, column: Ids, domain: int) -> None:
+        """Take in the rows that were added since."""
+        stop = len(column)
+        start = self._runs[-1].stop if self._runs else 0
+        if start == stop:
+            return
+        # A run at least half as long as the one before it is made anew together with it.
+        while self._runs:
+            before = self._runs[-2].stop if len(self._runs) > 1 else 0
+            if 2 * (stop - start) < self._runs[-1].stop - before:
+                break
+            self._runs.pop()
+            start = before
+        self._runs.append(_Run(column, start, stop, domain))
+
+    def counts(self, wanted: Ids) -> Rows:
+        """Return how many rows hold each wanted value."""
+        total = np.zeros(len(wanted), np.int64)
+        for run in self._runs:
+            total += run.spans(wanted)[1]
+        return total
+
+    def pairs(self, wanted: Ids) -> tuple[Rows, Rows]:
+        """Return (position in wanted, row) for every row that holds a wanted value."""
+        found: list[tuple[Rows, Rows]] = []
+        for run in self._runs:
+            begins, counts = run.spans(wanted)
+            left = np.repeat(np.arange(len(wanted)), counts)
+            # The rows of one value are consecutive in `order`: count up from where each begins.
+            ends = np.cumsum(counts)
+            offsets = np.arange(len(left)) - np.repeat(ends - counts, counts)
+            found.append((left, run.order[np.repeat(begins, counts) + offsets]))
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            empty = np.empty(0, np.int64)
+            return empty, empty
+        return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
+
+    def rows(self, wanted: int) -> list[int]:
+        """Return the rows that hold one value."""
+        if len(self._runs) == 1:
+            return self._runs[0].rows(wanted)
+        return [row for run in self._runs for row in run.rows(wanted)]

@@ -1,0 +1,236 @@
+"""One relation: rows that only grow, as tuples while few and as columns when many.
+
+    rows 0 .. base-1     columns only
+    rows base .. n-1     tuples in `tail`, with dict indexes; columns are made of them when asked for
+
+Rules of this file:
+1. Rows are distinct and keep their number. A version of the relation is the first n rows, for some n.
+2. Taking rows away makes another table; whoever holds the old one keeps it as it was.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from lace.engines.dictionary import Dictionary, Ids
+from lace.engines.index import ColumnIndex
+from lace.engines.keys import RowKeys
+
+Row = tuple[int, ...]
+
+TAIL_ROWS = 4096
+"""A longer tail becomes columns."""
+
+
+class Table:
+    """The rows of one predicate."""
+
+    def __init__(self, arity: int, dictionary: Dictionary) -> None:
+        self.arity = arity
+        self.dictionary = dictionary
+        self.size = 0
+        self.rounds: list[int] = []
+        """Where each round of the fixpoint that derived the rows ended."""
+        self._base = 0
+        self._columns: list[Ids] = [np.empty(0, np.int32) for _ in range(arity)]
+        self._filled = 0
+        self._keys = RowKeys(arity)
+        self._column_indexes: dict[int, ColumnIndex] = {}
+        self._tail: dict[Row, int] = {}
+        self._tail_indexes: dict[tuple[int, ...], dict[object, list[Row]]] = {}
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def quick(self) -> bool:
+        """Whether all rows are tuples."""
+        return self._base == 0
+
+    # Adding
+
+    def add_rows(self, rows: Iterable[Row]) -> int:
+        """Add rows given as tuples; return how many were new."""
+        tail, before = self._tail, self.size
+        based = self._base > 0
+        indexes = self._tail_indexes
+        for row in rows:
+            if row in tail or (based and self._keys.contains_row(row)):
+                continue
+            tail[row] = self.size
+            self.size += 1
+            for places, index in indexes.items():
+                index.setdefault(_key(row, places), []).append(row)
+        if len(tail) > TAIL_ROWS:
+            self._settle()
+        return self.size - before
+
+    def add_columns(self, columns: list[Ids]) -> int:
+        """Add rows given as columns; return how many were new."""
+        if self.arity == 0:
+            return self.add_rows([()] if len(columns) else [])
+        if not len(columns[0]):
+            return 0
+        self._settle()
+        fresh = self._keys.add_new(columns, len(self.dictionary))
+        count = len(fresh[0])
+        if count:
+            self._append(fresh)
+            self._base = self.size = self._filled
+        return count
+
+    def _settle(self) -> None:
+        """Turn the tail into columns."""
+        if self._tail:
+            self._fill()
+            self._keys.add_new([c[self._base : self._filled] for c in self._columns], len(self.dictionary))
+            self._base = self.size
+            self._tail = {}
+            self._tail_indexes = {}
+
+    def _fill(self) -> None:
+        """Bring the columns up to date with the tail."""
+        if self._filled < self.size and self.arity:
+            missing = list(self._tail)[self._filled - self._base :]
+            self._append(
+                [np.fromiter(column, np.int32, len(missing)) for column in zip(*missing, strict=True)]
+            )
+
+    def _append(self, fresh: list[Ids]) -> None:
+        stop = self._filled + len(fresh[0])
+        for at, column in enumerate(self._columns):
+            if len(column) < stop:
+                grown = np.empty(max(stop, 2 * len(column)), np.int32)
+                grown[: self._filled] = column[: self._filled]
+                self._columns[at] = column = grown
+            column[self._filled : stop] = fresh[at]
+        self._filled = stop
+
+    # Reading
+
+    def columns(self, start: int = 0, stop: int | None = None) -> list[Ids]:
+        """Return a stretch of the rows as columns."""
+        self._fill()
+        stop = self.size if stop is None else stop
+        return [column[start:stop] for column in self._columns]
+
+    def column_index(self, place: int) -> ColumnIndex:
+        """Return the rows by the value of one column, up to date."""
+        self._fill()
+        index = self._column_indexes.setdefault(place, ColumnIndex())
+        index.extend(self._columns[place][: self.size], max(1, len(self.dictionary)))
+        return index
+
+    def has_column_index(self, place: int) -> bool:
+        """Tell whether asking by this column is cheap already."""
+        return place in self._column_indexes
+
+    def contains(self, columns: list[Ids]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Tell which of the given rows are here."""
+        self._settle()
+        return self._keys.contains(columns)
+
+    def __contains__(self, row: Row) -> bool:
+        return row in self._tail or (self._base > 0 and self._keys.contains_row(row))
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[Row]:
+        """Return a stretch of the rows as tuples."""
+        stop = self.size if stop is None else stop
+        if start >= self._base:
+            tail = list(self._tail)
+            return tail[start - self._base : stop - self._base]
+        if self.arity == 0:
+            return [()] * (stop - start)
+        return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))
+
+    def lookup(self, places: tuple[int, ...]) -> Lookup:
+        """Return rows by the values at some places, for asking one key at a time."""
+        index = self._tail_indexes.get(places)
+        if index is None:
+            index = {}
+            for row in self._tail:
+                index.setdefault(_key(row, places), []).append(row)
+            self._tail_indexes[places] = index
+        return index if self._base == 0 else _BaseLookup(self, places, index)
+
+    def base_rows(self, places: tuple[int, ...], key: object) -> Iterator[Row]:
+        """Yield the rows kept as columns only that have this key."""
+        wanted = (key,) if len(places) == 1 else key
+        assert isinstance(wanted, tuple)
+        index = self.column_index(places[0])
+        columns = self._columns
+        for number in index.rows(wanted[0]):
+            if number < self._base and all(
+                columns[place][number] == value for place, value in zip(places[1:], wanted[1:], strict=True)
+            ):
+                yield tuple([int(column[number]) for column in columns])
+
+    def number(self, row: Row) -> int | None:
+        """Return the number of a row."""
+        if row in self._tail:
+            return self._tail[row]
+        if self._base == 0 or not self._keys.contains_row(row):
+            return None
+        for number in self.column_index(0).rows(row[0]):
+            if all(column[number] == value for column, value in zip(self._columns, row, strict=True)):
+                return number
+        return None
+
+    def round_of(self, row: Row) -> int | None:
+        """Return the round that derived a row."""
+        number = self.number(row)
+        return None if number is None else bisect_right(self.rounds, number)
+
+    def copy(self, dictionary: Dictionary) -> Table:
+        """Return a table that can grow apart from this one, over a dictionary that holds its texts."""
+        other = Table(self.arity, dictionary)
+        other.size, other.rounds = self.size, list(self.rounds)
+        other._base, other._filled = self._base, self._filled
+        # Cut to what is filled: the next addition makes room of its own.
+        other._columns = [column[: self._filled] for column in self._columns]
+        other._keys = self._keys.copy()
+        other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
+        other._tail = dict(self._tail)
+        return other
+
+    def without(self, rows: set[Row], dictionary: Dictionary) -> Table:
+        """Return a table of the other rows."""
+        rest = Table(self.arity, dictionary)
+        if self._base == 0:
+            rest.add_rows(row for row in self._tail if row not in rows)
+            return rest
+        gone = [number for row in rows if (number := self.number(row)) is not None]
+        keep = np.ones(self.size, np.bool_)
+        keep[gone] = False
+        rest.add_columns([column[keep] for column in self.columns()])
+        return rest
+
+
+class _BaseLookup:
+    """Rows by key over columns and tail together."""
+
+    __slots__ = ("_index", "_places", "_table")
+
+    def __init__(self, table: Table, places: tuple[int, ...], index: dict[object, list[Row]]) -> None:
+        self._table = table
+        self._places = places
+        self._index = index
+
+    def get(self, key: object, default: object = ()) -> list[Row]:
+        found = list(self._table.base_rows(self._places, key))
+        if self._index:
+            found += self._index.get(key, ())
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index or next(self._table.base_rows(self._places, key), None) is not None
+
+
+Lookup = dict[object, list[Row]] | _BaseLookup
+
+
+def _key(row: Row, places: tuple[int, ...]) -> object:
+    return row[places[0]] if len(places) == 1 else tuple([row[place] for place in places])
