@@ -47,14 +47,15 @@ class NotAnId(TextError):
 def _parse(text: str, kind: str, letters: str, shape: str) -> bytes:
     typed = letters[0] in "BPSV&"
     found = (_TYPED if typed else _PLAIN).fullmatch(text)
+    # A secret that was mistyped, or given in place of another id, must not be echoed: not even its end.
+    secret = letters == "&" or "&" in text
     if found is None or found[1] not in letters:
-        # A secret that was mistyped must not be echoed.
-        shown = "&.…" if text.startswith("&") or letters == "&" else text[:64]
-        raise NotAnId(text=shown, kind=kind, shape=shape, offset=0)
+        raise NotAnId(text="&.…" if secret else text[:64], kind=kind, shape=shape, offset=0)
     try:
         return decode(found[2])
     except BadFill as error:
-        raise BadFill(symbol=error.fields["symbol"], offset=2 + PAYLOAD_CHARS - 1) from None
+        symbol = "…" if secret else error.fields["symbol"]
+        raise BadFill(symbol=symbol, offset=2 + PAYLOAD_CHARS - 1) from None
 
 
 def parse_record_id(text: str) -> RecordId:
