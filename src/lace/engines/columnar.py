@@ -7,6 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +37,6 @@ from lace.engines.table import Table
 from lace.engines.tests import ColumnTests
 
 Mask = NDArray[np.bool_]
-
-CHUNK = 1 << 22
-"""Pairs of rows looked at in one go."""
 
 
 @dataclass(slots=True)
@@ -169,7 +167,7 @@ class ColumnarRunner:
             crossed = {name: np.tile(column, rows.count) for name, column in found.items()}
             return Bound({**rows.take(left).columns, **crossed}, rows.count * count)
         pieces = []
-        for left, right in self._pairs(rows, pattern, budget, where):
+        for left, right in self._pairs(rows, pattern):
             budget.take_steps(len(left), where)
             budget.check_time(where)
             kept = rows.take(left)
@@ -185,29 +183,21 @@ class ColumnarRunner:
         joined = {n: np.concatenate([p.columns[n] for p in pieces]) if pieces else empty for n in names}
         return Bound(joined, sum(piece.count for piece in pieces))
 
-    def _pairs(
-        self, rows: Bound, pattern: Pattern, budget: Budget | None = None, where: object = None
-    ) -> list[tuple[Rows, Rows]]:
-        """Return (row, row of the table) wherever they agree, in pieces of bounded size."""
+    def _pairs(self, rows: Bound, pattern: Pattern) -> Iterator[tuple[Rows, Rows]]:
+        """Yield (rows, rows of the table) wherever they agree, in pieces of bounded size."""
         table = pattern.table
         place, name = self._best_place(pattern)
         wanted = rows.columns[name]
         asked = self._asked[table, place] = self._asked.get((table, place), 0) + 1
-        pieces: list[tuple[Rows, Rows]] = []
         if table.has_column_index(place) or len(table) <= 2 * len(wanted) or asked > 2:
-            index = table.column_index(place)
-            for start, stop in _chunks(index.counts(wanted)):
-                left, right = index.pairs(wanted[start:stop])
-                pieces.append((left + start if start else left, right))
+            for left, right in table.column_index(place).pairs(wanted):
+                yield self._agreeing(rows, pattern, left, right, place)
         else:
             # Few rows against a large relation that was never asked so: index the few.
             index = ColumnIndex()
-            index.extend(wanted, len(self._relations.dictionary))
-            column = table.columns()[place]
-            for start, stop in _chunks(index.counts(column)):
-                right, left = index.pairs(column[start:stop])
-                pieces.append((left, right + start if start else right))
-        return [self._agreeing(rows, pattern, left, right, place) for left, right in pieces]
+            index.extend(wanted, len(self._relations.dictionary), len(table))
+            for right, left in index.pairs(table.columns()[place]):
+                yield self._agreeing(rows, pattern, left, right, place)
 
     def _agreeing(
         self, rows: Bound, pattern: Pattern, left: Rows, right: Rows, place: int
@@ -256,16 +246,6 @@ class ColumnarRunner:
         for left, _ in self._pairs(rows, pattern):
             counts += np.bincount(left, minlength=rows.count)
         return counts
-
-
-def _chunks(counts: Rows) -> list[tuple[int, int]]:
-    """Cut rows into stretches whose partners are few enough to hold at once."""
-    ends = np.cumsum(counts)
-    if not len(ends) or ends[-1] <= CHUNK:
-        return [(0, len(counts))]
-    cuts = np.searchsorted(ends, np.arange(CHUNK, int(ends[-1]) + CHUNK, CHUNK), "left") + 1
-    edges = np.unique(np.concatenate(([0], np.minimum(cuts, len(counts)), [len(counts)])))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
 def compare_counts(counts: Rows, op: str, bound: int) -> Mask:

@@ -117,20 +117,13 @@ class EmbeddedEvaluation:
         for predicate in {*inserted, *deleted}:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
-        holds = self._relations.holds
-        for predicate, rows in deleted.items():
-            deleted[predicate] = [row for row in dict.fromkeys(rows) if holds(predicate, row)]
-        for predicate, rows in inserted.items():
-            gone = set(deleted.get(predicate, ()))
-            inserted[predicate] = [r for r in dict.fromkeys(rows) if r in gone or not holds(predicate, r)]
+        version = self._relations.version()
+        marks: Marks = {}
         try:
-            self._apply(inserted, deleted, budget or Budget())
+            self._apply(inserted, deleted, marks, budget or Budget())
         except LaceError:
             # Back to the facts from before; what was derived on the way is dropped with its tables.
-            for predicate, rows in inserted.items():
-                self._relations.remove(predicate, rows)
-            for predicate, rows in deleted.items():
-                self._relations.add(predicate, rows)
+            self._relations.restore(version, marks)
             self._driver.evaluate(Budget())
             raise
         return self.result()
@@ -139,9 +132,9 @@ class EmbeddedEvaluation:
         self,
         inserted: Mapping[Predicate, Sequence[Values]],
         deleted: Mapping[Predicate, Sequence[Values]],
+        marks: Marks,
         budget: Budget,
     ) -> None:
-        marks: Marks = {}
         change = Change()
         for predicate, rows in deleted.items():
             if self._relations.remove(predicate, rows):

@@ -6,6 +6,8 @@ holds where each value begins, and a lookup costs two reads; else it is a binary
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,8 @@ from lace.engines.dictionary import Ids
 
 Rows = NDArray[np.int64]
 
+PIECE = 1 << 22
+"""Pairs of rows made in one go."""
 _DENSE = 16
 """A table of beginnings is kept up to this many values for each row."""
 
@@ -20,13 +24,13 @@ _DENSE = 16
 class _Run:
     __slots__ = ("_keys", "_starts", "order", "stop")
 
-    def __init__(self, column: Ids, start: int, stop: int, domain: int) -> None:
+    def __init__(self, column: Ids, start: int, stop: int, domain: int, probes: int) -> None:
         self.stop = stop
         part = column[start:stop]
         order = np.argsort(part, kind="stable")
         self._starts: Rows | None = None
         self._keys: Ids | None = None
-        if domain <= _DENSE * len(part) + 1024:
+        if domain <= _DENSE * len(part) + 4 * probes + 1024:
             self._starts = np.zeros(domain + 1, np.int64)
             np.cumsum(np.bincount(part, minlength=domain), out=self._starts[1:])
         else:
@@ -72,8 +76,8 @@ class ColumnIndex:
         other._runs = list(self._runs)
         return other
 
-    def extend(self, column: Ids, domain: int) -> None:
-        """Take in the rows that were added since."""
+    def extend(self, column: Ids, domain: int, probes: int = 0) -> None:
+        """Take in the rows that were added since; many questions to come are worth a denser index."""
         stop = len(column)
         start = self._runs[-1].stop if self._runs else 0
         if start == stop:
@@ -85,34 +89,31 @@ class ColumnIndex:
                 break
             self._runs.pop()
             start = before
-        self._runs.append(_Run(column, start, stop, domain))
+        self._runs.append(_Run(column, start, stop, domain, probes))
 
-    def counts(self, wanted: Ids) -> Rows:
-        """Return how many rows hold each wanted value."""
-        total = np.zeros(len(wanted), np.int64)
-        for run in self._runs:
-            total += run.spans(wanted)[1]
-        return total
-
-    def pairs(self, wanted: Ids) -> tuple[Rows, Rows]:
-        """Return (position in wanted, row) for every row that holds a wanted value."""
-        found: list[tuple[Rows, Rows]] = []
+    def pairs(self, wanted: Ids) -> Iterator[tuple[Rows, Rows]]:
+        """Yield (positions in wanted, rows) for every row that holds a wanted value, in bounded pieces."""
         for run in self._runs:
             begins, counts = run.spans(wanted)
-            left = np.repeat(np.arange(len(wanted)), counts)
-            # The rows of one value are consecutive in `order`: count up from where each begins.
-            ends = np.cumsum(counts)
-            offsets = np.arange(len(left)) - np.repeat(ends - counts, counts)
-            found.append((left, run.order[np.repeat(begins, counts) + offsets]))
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            empty = np.empty(0, np.int64)
-            return empty, empty
-        return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
+            for start, stop in _pieces(counts):
+                many = counts[start:stop]
+                left = np.repeat(np.arange(start, stop), many)
+                # The rows of one value are consecutive in `order`: count up from where each begins.
+                shift = begins[start:stop] - np.cumsum(many) + many
+                yield left, run.order[np.repeat(shift, many) + np.arange(len(left))]
 
     def rows(self, wanted: int) -> list[int]:
         """Return the rows that hold one value."""
         if len(self._runs) == 1:
             return self._runs[0].rows(wanted)
         return [row for run in self._runs for row in run.rows(wanted)]
+
+
+def _pieces(counts: Rows) -> list[tuple[int, int]]:
+    """Cut rows into stretches whose partners are few enough to hold at once."""
+    ends = np.cumsum(counts)
+    if not len(ends) or ends[-1] <= PIECE:
+        return [(0, len(counts))]
+    cuts = np.searchsorted(ends, np.arange(PIECE, int(ends[-1]) + PIECE, PIECE), "left") + 1
+    edges = np.unique(np.concatenate(([0], np.minimum(cuts, len(counts)), [len(counts)])))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -1,7 +1,8 @@
 """Which rows a relation already holds: recursion lives on this question.
 
-One column: a bitmap over the dictionary. More columns: the row packed into one integer, kept in sorted
-runs that merge as they grow. Rows too wide to pack are kept as tuples.
+One column: a bitmap over the dictionary. Several that fit one integer: that integer, in sorted runs that
+merge as they grow. Wider rows: a hash of the row in such runs, and the row itself compared where hashes
+are equal; should two different rows ever share a hash, the rows are kept as tuples from then on.
 """
 
 from __future__ import annotations
@@ -12,58 +13,83 @@ from numpy.typing import NDArray
 from lace.engines.dictionary import Ids
 
 Mask = NDArray[np.bool_]
-Packed = NDArray[np.int64]
+Numbers = NDArray[np.int64]
+
+_MIX = 0x9E3779B97F4A7C15 - (1 << 64)  # the golden ratio in 64 bits, as a signed integer
+_MASK = (1 << 64) - 1
 
 
 class RowKeys:
-    """The rows of a relation of some arity, as a set."""
+    """The rows of a relation as a set; row numbers count the rows in the order in which they were added."""
 
-    __slots__ = ("_arity", "_bitmap", "_bits", "_runs", "_tuples")
+    __slots__ = ("_arity", "_bitmap", "_columns", "_packed", "_runs", "_size", "_tuples")
 
     def __init__(self, arity: int) -> None:
         self._arity = arity
-        self._bits = 63 // arity if arity else 63
+        self._size = 0
         self._bitmap: Mask = np.zeros(1, np.bool_)
-        self._runs: list[Packed] = []
-        self._tuples: set[tuple[int, ...]] = set()
+        self._runs: list[tuple[Numbers, Numbers]] = []
+        """Sorted keys, and the numbers of their rows."""
+        self._packed = True
+        self._columns: list[Ids] = []
+        """The rows themselves, for comparing where a key is only a hash."""
+        self._tuples: set[tuple[int, ...]] | None = None
 
     def copy(self) -> RowKeys:
         """Return the same set, to grow apart from this one."""
         other = RowKeys(self._arity)
+        other._size, other._packed, other._columns = self._size, self._packed, self._columns
         other._bitmap = self._bitmap.copy()
         other._runs = list(self._runs)
-        other._tuples = set(self._tuples)
+        other._tuples = None if self._tuples is None else set(self._tuples)
         return other
 
-    def _wide(self, domain: int) -> bool:
-        return domain.bit_length() > self._bits
+    @property
+    def _bits(self) -> int:
+        return 63 // self._arity
 
-    def _pack(self, columns: list[Ids]) -> Packed:
-        packed = columns[0].astype(np.int64)
+    def _keys(self, columns: list[Ids]) -> Numbers:
+        keys = columns[0].astype(np.int64)
+        if self._packed:
+            for column in columns[1:]:
+                keys <<= self._bits
+                keys |= column
+            return keys
         for column in columns[1:]:
-            packed <<= self._bits
-            packed |= column
-        return packed
+            keys *= _MIX
+            keys ^= keys >> 29
+            keys += column
+        keys *= _MIX
+        return keys ^ (keys >> 32)
+
+    def _key(self, row: tuple[int, ...]) -> int:
+        """Return the key of one row: the same arithmetic, on Python's integers."""
+        key = row[0]
+        if self._packed:
+            for value in row[1:]:
+                key = key << self._bits | value
+            return key
+        for value in row[1:]:
+            key = _signed(key * _MIX)
+            key ^= key >> 29
+            key = _signed(key + value)
+        key = _signed(key * _MIX)
+        return key ^ (key >> 32)
 
     def add_new(self, columns: list[Ids], domain: int) -> list[Ids]:
-        """Take in rows and return those that are new, each once."""
+        """Take in rows and return those that are new, each once, in the order of their numbers."""
         if not len(columns[0]):
             return columns
         if self._arity == 1:
             return [self._add_to_bitmap(columns[0], domain)]
-        if self._wide(domain) or self._tuples:
-            return self._add_tuples(columns)
-        packed, first = np.unique(self._pack(columns), return_index=True)
-        fresh = np.ones(len(packed), np.bool_)
-        for run in self._runs:
-            at = np.searchsorted(run, packed)
-            at[at == len(run)] = 0
-            fresh &= run[at] != packed
-        if not fresh.all():
-            packed, first = packed[fresh], first[fresh]
-        if len(packed):
-            self._add_run(packed)
-        return [column[first] for column in columns]
+        if self._tuples is None and self._packed and domain.bit_length() > self._bits:
+            self._repack()
+        fresh = None if self._tuples is not None else self._add_keys(columns)
+        return self._add_tuples(columns) if fresh is None else fresh
+
+    def settled(self, columns: list[Ids]) -> None:
+        """Be told where the rows live after they were appended."""
+        self._columns = columns
 
     def _add_to_bitmap(self, column: Ids, domain: int) -> Ids:
         if len(self._bitmap) < domain:
@@ -76,30 +102,81 @@ class RowKeys:
             marks[fresh] = True
             fresh = np.flatnonzero(marks).astype(np.int32)
         elif len(fresh) > 1:
-            fresh = np.unique(fresh)
+            fresh = np.sort(fresh)
+            fresh = fresh[np.concatenate(([True], fresh[1:] != fresh[:-1]))]
         self._bitmap[fresh] = True
         return fresh
 
+    def _add_keys(self, columns: list[Ids]) -> list[Ids] | None:
+        """Add by key; None where two different rows share one."""
+        keys = self._keys(columns)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = keys[1:] != keys[:-1]
+        if not first.all():
+            again = np.flatnonzero(~first)
+            if not self._packed and any((c[order[again]] != c[order[again - 1]]).any() for c in columns):
+                return None
+            keys, order = keys[first], order[first]
+        fresh = np.ones(len(keys), np.bool_)
+        for run, numbers in self._runs:
+            at = np.searchsorted(run, keys)
+            at[at == len(run)] = 0
+            held = run[at] == keys
+            if not self._packed and held.any():
+                mine, theirs = order[held], numbers[at[held]]
+                if any((c[mine] != k[theirs]).any() for c, k in zip(columns, self._columns, strict=True)):
+                    return None
+            fresh &= ~held
+        if not fresh.all():
+            keys, order = keys[fresh], order[fresh]
+        if len(keys):
+            # Rows keep the order in which they came: an answer's order must not depend on hashes.
+            by_arrival = np.argsort(order)
+            numbers = np.empty(len(keys), np.int64)
+            numbers[by_arrival] = self._size + np.arange(len(keys))
+            self._size += len(keys)
+            self._add_run(keys, numbers)
+            order = order[by_arrival]
+        return [column[order] for column in columns]
+
+    def _add_run(self, keys: Numbers, numbers: Numbers) -> None:
+        # Geometric merging keeps few runs; a stable sort of two sorted halves is a merge.
+        while self._runs and 2 * len(keys) >= len(self._runs[-1][0]):
+            other, other_numbers = self._runs.pop()
+            keys = np.concatenate((other, keys))
+            order = np.argsort(keys, kind="stable")
+            keys = keys[order]
+            numbers = np.concatenate((other_numbers, numbers))[order]
+        self._runs.append((keys, numbers))
+
+    def _repack(self) -> None:
+        """Go over from packed rows to hashes: the dictionary outgrew the packing."""
+        self._packed = False
+        self._runs = []
+        if self._size:
+            held = [column[: self._size] for column in self._columns]
+            self._size = 0
+            if self._add_keys(held) is None:
+                self._to_tuples(held)
+
+    def _to_tuples(self, columns: list[Ids]) -> None:
+        self._tuples = set(zip(*(column.tolist() for column in columns), strict=True))
+        self._size = len(columns[0])
+        self._runs = []
+
     def _add_tuples(self, columns: list[Ids]) -> list[Ids]:
-        if self._runs:  # the dictionary outgrew the packing
-            mask = (1 << self._bits) - 1
-            for run in self._runs:
-                parts = [(run >> (self._bits * at)) & mask for at in reversed(range(self._arity))]
-                self._tuples.update(zip(*(part.tolist() for part in parts), strict=True))
-            self._runs = []
+        if self._tuples is None:
+            self._to_tuples([column[: self._size] for column in self._columns])
         known, kept = self._tuples, []
+        assert known is not None
         for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             if row not in known:
                 known.add(row)
                 kept.append(at)
+        self._size += len(kept)
         return [column[kept] for column in columns]
-
-    def _add_run(self, run: Packed) -> None:
-        # Geometric merging keeps few runs; a stable sort of two sorted halves is a merge.
-        while self._runs and 2 * len(run) >= len(self._runs[-1]):
-            run = np.concatenate((self._runs.pop(), run))
-            run.sort(kind="stable")
-        self._runs.append(run)
 
     def contains(self, columns: list[Ids]) -> Mask:
         """Tell which rows are held."""
@@ -107,34 +184,48 @@ class RowKeys:
         if self._arity == 1:
             column = columns[0]
             inside = (column >= 0) & (column < len(self._bitmap))
-            if inside.all():
-                return np.asarray(self._bitmap[column])
-            return inside & self._bitmap[np.where(inside, column, 0)]
-        if self._tuples:
+            return np.asarray(inside & self._bitmap[np.where(inside, column, 0)])
+        if self._tuples is not None:
             rows = zip(*(column.tolist() for column in columns), strict=True)
             return np.fromiter((row in self._tuples for row in rows), np.bool_, size)
         found = np.zeros(size, np.bool_)
-        packed = self._pack(columns)
-        known = np.logical_and.reduce([column >= 0 for column in columns])
-        for run in self._runs:
-            at = np.searchsorted(run, packed)
+        keys = self._keys(columns)
+        for run, numbers in self._runs:
+            at = np.searchsorted(run, keys)
             at[at == len(run)] = 0
-            found |= run[at] == packed
-        return found & known
+            held = run[at] == keys
+            if not self._packed:
+                for column, kept in zip(columns, self._columns, strict=True):
+                    held &= kept[numbers[at]] == column
+            found |= held
+        # A text that the dictionary does not know, or not yet, is in no row.
+        bound = 1 << self._bits if self._packed else 1 << 31
+        for column in columns:
+            found &= (column >= 0) & (column < bound)
+        return found
+
+    def number(self, row: tuple[int, ...]) -> int | None:
+        """Return the number of a row that is held, where keys keep numbers."""
+        if min(row) < 0 or (self._packed and max(row).bit_length() > self._bits):
+            return None
+        key = self._key(row)
+        for run, numbers in self._runs:
+            at = int(run.searchsorted(key))
+            if at < len(run) and run[at] == key:
+                number = int(numbers[at])
+                if self._packed or all(c[number] == v for c, v in zip(self._columns, row, strict=True)):
+                    return number
+        return None
 
     def contains_row(self, row: tuple[int, ...]) -> bool:
         """Tell whether one row is held."""
         if self._arity == 1:
             return 0 <= row[0] < len(self._bitmap) and bool(self._bitmap[row[0]])
-        if self._tuples:
+        if self._tuples is not None:
             return row in self._tuples
-        if not self._runs or min(row) < 0:
-            return False
-        packed = row[0]
-        for value in row[1:]:
-            packed = packed << self._bits | value
-        for run in self._runs:
-            at = int(run.searchsorted(packed))
-            if at < len(run) and run[at] == packed:
-                return True
-        return False
+        return self.number(row) is not None
+
+
+def _signed(number: int) -> int:
+    number &= _MASK
+    return number - (1 << 64) if number >> 63 else number

@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,13 @@ PARTED: Mapping[Predicate, int] = {
 }
 """At which place a relation is kept apart by value."""
 
+FEW_FACTS = 1024
+"""So many are added to a small relation as tuples, more as columns."""
+FEW_MORE = 32
+"""So many are added to a large one as tuples."""
+
 Marks = dict[Table, int]
+Version = tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]
 
 
 class Relations:
@@ -35,19 +42,39 @@ class Relations:
         self.dictionary = dictionary
         self._tables: dict[Predicate, Table] = {}
         self._parts: dict[Predicate, dict[int, Table]] = {}
+        self._derived: set[Predicate] = set()
         self._owned: set[Table] = set()
+        self._resolved: dict[int, tuple[Scan, Table, tuple[Place, ...]]] = {}
 
     def fork(self) -> Relations:
         """Return relations over the same facts, with a dictionary of their own on top of this one."""
         fork = Relations(self.dictionary.fork())
-        fork._tables = dict(self._tables)
-        fork._parts = {predicate: dict(parts) for predicate, parts in self._parts.items()}
+        fork._tables, fork._parts = self._copied()
         self._owned.clear()
         return fork
+
+    def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
+        return dict(self._tables), {predicate: dict(parts) for predicate, parts in self._parts.items()}
+
+    def version(self) -> Version:
+        """Return the tables as they are, for going back to."""
+        return self._copied()
+
+    def restore(self, version: Version, marks: Marks) -> None:
+        """Go back to a version; what was added to its tables since their marks is cut off."""
+        self._tables, self._parts = version
+        self._resolved.clear()
+        stores: list[dict[Any, Table]] = [self._tables, *self._parts.values()]
+        for tables in stores:
+            for key, table in tables.items():
+                if marks.get(table, len(table)) < len(table):
+                    tables[key] = table.first(marks[table])
+                    self._owned.add(tables[key])
 
     def _new(self, arity: int) -> Table:
         table = Table(arity, self.dictionary)
         self._owned.add(table)
+        self._resolved.clear()
         return table
 
     def _own(self, table: Table) -> Table:
@@ -56,6 +83,7 @@ class Relations:
             return table
         copy = table.copy(self.dictionary)
         self._owned.add(copy)
+        self._resolved.clear()
         return copy
 
     def table(self, predicate: Predicate) -> Table:
@@ -68,53 +96,56 @@ class Relations:
         return table
 
     def own_table(self, predicate: Predicate) -> Table:
-        """Return the relation of a predicate that is not kept apart, for adding to it."""
+        """Return the whole relation of a predicate, for adding to it."""
         table = self._tables[predicate] = self._own(self.table(predicate))
         return table
 
     def put(self, predicate: Predicate, table: Table) -> None:
-        """Replace a relation that is not kept apart by a table that nobody else sees."""
+        """Make a table that nobody else sees the relation of a derived predicate."""
         self._tables[predicate] = table
+        self._derived.add(predicate)
         self._owned.add(table)
+        self._resolved.clear()
+
+    def _part_place(self, predicate: Predicate) -> int | None:
+        return None if predicate in self._derived else PARTED.get(predicate)
 
     def resolve(self, scan: Scan) -> tuple[Table, tuple[Place, ...]]:
         """Return the table that a scan reads, and what is left to check at each place."""
+        known = self._resolved.get(id(scan))
+        if known is not None and known[0] is scan:
+            return known[1], known[2]
         places = scan.places
-        at = PARTED.get(scan.predicate)
+        at = self._part_place(scan.predicate)
         if at is None or not isinstance(place := places[at], Constant):
-            return self.table(scan.predicate), places
-        part = self._parts.get(scan.predicate, {}).get(self.dictionary.find(place.value))
-        if part is None:
-            part = Table(scan.predicate.arity, self.dictionary)
-        return part, (*places[:at], None, *places[at + 1 :])
+            table = self.table(scan.predicate)
+        else:
+            name = self.dictionary.find(place.value)
+            part = self._parts.get(scan.predicate, {}).get(name)
+            table = Table(scan.predicate.arity, self.dictionary) if part is None else part
+            places = (*places[:at], None, *places[at + 1 :])
+        self._resolved[id(scan)] = (scan, table, places)
+        return table, places
 
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
-        if predicate in PARTED:
+        if self._part_place(predicate) is not None:
             return sum(map(len, self._parts.get(predicate, {}).values()))
         return len(self._tables[predicate]) if predicate in self._tables else 0
-
-    def tables(self, predicate: Predicate) -> list[Table]:
-        """Return every table that holds facts of a predicate, the parts as well as the whole."""
-        found = list(self._parts.get(predicate, {}).values())
-        if predicate in self._tables:
-            found.append(self._tables[predicate])
-        return found
 
     def add(self, predicate: Predicate, facts: Sequence[Values], marks: Marks | None = None) -> int:
         """Add facts given as texts; mark where the new rows of each table begin."""
         if not facts:
             return 0
-        if len(facts) <= 64:
+        few = FEW_FACTS if self.size(predicate) <= FEW_FACTS else FEW_MORE
+        if len(facts) <= few or predicate.arity == 0:
             intern = self.dictionary.intern
             return self._add_rows(predicate, [tuple([intern(v) for v in fact]) for fact in facts], marks)
-        if predicate.arity == 0:
-            return self._add_rows(predicate, [()], marks)
         columns = [self.dictionary.intern_column(column) for column in zip(*facts, strict=True)]
         return self.add_columns(predicate, columns, marks)
 
     def _add_rows(self, predicate: Predicate, rows: list[Row], marks: Marks | None) -> int:
-        at = PARTED.get(predicate)
+        at = self._part_place(predicate)
         if at is None:
             return _marked(self.own_table(predicate), marks).add_rows(rows)
         count = 0
@@ -127,7 +158,7 @@ class Relations:
 
     def add_columns(self, predicate: Predicate, columns: list[Ids], marks: Marks | None = None) -> int:
         """Add facts given as columns of positions."""
-        at = PARTED.get(predicate)
+        at = self._part_place(predicate)
         if at is None:
             return _marked(self.own_table(predicate), marks).add_columns(columns)
         count = 0
@@ -162,13 +193,6 @@ class Relations:
         parts[name] = self._own(parts[name]) if name in parts else self._new(predicate.arity)
         return parts[name]
 
-    def holds(self, predicate: Predicate, fact: Values) -> bool:
-        """Tell whether a fact is here."""
-        row = tuple([self.dictionary.find(value) for value in fact])
-        if predicate not in PARTED:
-            return predicate in self._tables and row in self._tables[predicate]
-        return any(row in part for part in self._parts.get(predicate, {}).values())
-
     def remove(self, predicate: Predicate, facts: Iterable[Values]) -> int:
         """Take facts away; return how many were there."""
         before = self.size(predicate)
@@ -181,7 +205,9 @@ class Relations:
                 parts[name] = part.without(gone, self.dictionary)
                 self._owned.add(parts[name])
         if predicate in self._tables:
-            self.put(predicate, self._tables[predicate].without(rows, self.dictionary))
+            table = self._tables[predicate] = self._tables[predicate].without(rows, self.dictionary)
+            self._owned.add(table)
+        self._resolved.clear()
         return before - self.size(predicate)
 
 

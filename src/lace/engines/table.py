@@ -108,6 +108,7 @@ class Table:
                 self._columns[at] = column = grown
             column[self._filled : stop] = fresh[at]
         self._filled = stop
+        self._keys.settled(self._columns)
 
     # Reading
 
@@ -192,9 +193,19 @@ class Table:
         # Cut to what is filled: the next addition makes room of its own.
         other._columns = [column[: self._filled] for column in self._columns]
         other._keys = self._keys.copy()
+        other._keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
         return other
+
+    def first(self, size: int) -> Table:
+        """Return a table of the first rows only."""
+        rest = Table(self.arity, self.dictionary)
+        if self._base == 0:
+            rest.add_rows(self.rows(0, size))
+        else:
+            rest.add_columns(self.columns(0, size))
+        return rest
 
     def without(self, rows: set[Row], dictionary: Dictionary) -> Table:
         """Return a table of the other rows."""
