@@ -29,14 +29,15 @@ from lace.algebra.nodes import (
     reads_strictly,
     scans,
 )
-from lace.algebra.rewrite import PASSES, rewrite
+from lace.algebra.rewrite import PASSES, delta, deltas, rewrite
 from lace.algebra.show import show_component, show_program
 
 __all__ = [
     "LIMITS", "OPERATORS", "PASSES",
     "AntiJoin", "Budget", "Column", "Compare", "Component", "Constant", "CountTest", "Engine", "Evaluation",
-    "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NotEqual", "Part", "Pipeline", "Place",
-    "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step", "Term", "Test",
-    "int_compare", "is_decimal", "lex_compare", "reads_strictly", "rewrite", "scans", "show_component",
-    "show_program", "text_shape",
+    "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NotEqual", "Part", "Pipeline",
+    "Place", "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step",
+    "Term", "Test",
+    "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "rewrite", "scans",
+    "show_component", "show_program", "text_shape",
 ]  # fmt: skip

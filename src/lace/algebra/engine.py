@@ -29,8 +29,16 @@ class Result(Protocol):
         """Return how many facts were derived for a predicate."""
         ...
 
+    def size(self, predicate: Predicate) -> int:
+        """Return how many facts of a predicate there are, given or derived."""
+        ...
+
     def step(self, predicate: Predicate, values: Values) -> int | None:
         """Return the round that derived a fact; None where it was not derived."""
+        ...
+
+    def is_given(self, predicate: Predicate, values: Values) -> bool:
+        """Tell whether a fact was supplied, whether or not a rule derives it too."""
         ...
 
     def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:

@@ -24,6 +24,8 @@ class EvaluationLimits:
 
     base_facts: int = 1 << 26
     """Facts supplied for the predicates that the program reads (030 asks for 2^20)."""
+    runtime_facts: int = 1 << 22
+    """Facts given for one evaluation only (030 asks for 2^20)."""
     derived_per_predicate: int = 1 << 24
     """Facts of one derived predicate (030 asks for 2^18)."""
     derived_total: int = 1 << 26
@@ -86,6 +88,12 @@ class Budget:
         """Refuse more base facts than the limit."""
         if count > self.limits.base_facts:
             raise EvaluationStopped(limit="base_facts", bound=self.limits.base_facts, where=where, seen=count)
+
+    def check_runtime(self, count: int, where: object) -> None:
+        """Refuse more facts for one evaluation than the limit."""
+        if count > self.limits.runtime_facts:
+            bound = self.limits.runtime_facts
+            raise EvaluationStopped(limit="runtime_facts", bound=bound, where=where, seen=count)
 
     def check_rounds(self, rounds: int, where: object) -> None:
         """Refuse one more round than the limit, and look at the clock."""

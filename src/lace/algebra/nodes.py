@@ -230,13 +230,13 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class RuleProgram:
-    """One rule: how to run it whole, and how to run it for what is new in each relation it joins."""
+    """One rule, and how to run it whole; `rewrite.delta` says how to run it for what is new."""
 
     rule: int
     """Which rule of the source program: the provenance of every row that comes out."""
     whole: Pipeline
-    deltas: tuple[Pipeline, ...] = ()
-    """Each begins with a join of a NEW scan."""
+    source: Pipeline | None = None
+    """The steps in their source order, once `whole` has another one."""
 
     @property
     def head(self) -> Predicate:

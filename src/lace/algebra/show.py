@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from lace.algebra.nodes import Component, RelationProgram
+from lace.algebra.rewrite import delta
+from lace.algebra.rewrite import deltas as deltas_of
 
 
 def show_program(program: RelationProgram, *, deltas: bool = False) -> str:
@@ -22,7 +24,7 @@ def show_component(component: Component, *, deltas: bool = False) -> str:
     for rule in component.rules:
         lines.append(f"  rule {rule.rule}:")
         lines += [f"    {line}" for line in str(rule.whole).split("\n")]
-        for delta in rule.deltas if deltas else ():
+        for at, _ in enumerate(deltas_of(rule)) if deltas else ():
             lines.append("    when new:")
-            lines += [f"      {line}" for line in str(delta).split("\n")]
+            lines += [f"      {line}" for line in str(delta(rule, at)).split("\n")]
     return "\n".join(lines)

@@ -54,9 +54,12 @@ class Dictionary:
 
     def texts(self, positions: Iterable[int]) -> list[str]:
         """Return the texts at some positions."""
-        if self._below == 0:
-            own = self._own
+        own, below, base = self._own, self._below, self._base
+        if below == 0 or base is None:
             return [own[position] for position in positions]
+        if base._below == 0:
+            under = base._own
+            return [under[at] if at < below else own[at - below] for at in positions]
         return [self.text(position) for position in positions]
 
     def find(self, text: str) -> int:

@@ -75,6 +75,10 @@ class Driver:
         apart = self.derived.get(predicate)
         return self.relations.table(predicate) if apart is None else apart
 
+    def supplied(self, predicate: Predicate) -> Table:
+        """Return what was supplied of a derived predicate."""
+        return self._given[predicate]
+
     # Whole evaluations and updates
 
     def evaluate(self, budget: Budget) -> None:
@@ -168,10 +172,9 @@ class Driver:
     def _deltas(self, component: PreparedComponent, marks: Marks, budget: Budget) -> list[Output]:
         outputs = []
         for delta in component.deltas:
-            assert delta.first is not None
-            table, _ = self.relations.resolve(delta.first)
+            table, _ = self.relations.resolve(delta.scan)
             if marks.get(table, len(table)) < len(table):
-                outputs.append(self._run(delta, marks, budget))
+                outputs.append(self._run(delta.prepared, marks, budget))
         return outputs
 
     def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget) -> Output:
@@ -196,6 +199,8 @@ class Driver:
         return Output(prepared, rows, columns)
 
     def _suits_loops(self, prepared: PreparedPipeline, marks: Marks) -> bool:
+        if not prepared.loops:
+            return False
         if prepared.first is None:
             return True
         table, _ = self.relations.resolve(prepared.first)

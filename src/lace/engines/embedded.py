@@ -13,11 +13,13 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from weakref import ref
 
 from lace.algebra import Budget, RelationProgram
-from lace.engines.dictionary import UNKNOWN, Dictionary
+from lace.engines.dictionary import Dictionary
 from lace.engines.driver import Change, Driver, RuleCost
+from lace.engines.known import KnownFacts
 from lace.engines.prepared import PreparedProgram
 from lace.engines.relations import Marks, Relations
 from lace.engines.table import Table
@@ -67,10 +69,13 @@ class Database:
         self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
     ) -> EmbeddedEvaluation:
         """Run a program over the facts, and over more facts that are there for this evaluation only."""
+        budget = budget or Budget()
+        given = _by_predicate(facts)
+        budget.check_runtime(sum(map(len, given.values())), "facts of this evaluation")
         relations = self.relations.fork()
-        for predicate, rows in _by_predicate(facts).items():
+        for predicate, rows in given.items():
             relations.add(predicate, rows)
-        return EmbeddedEvaluation(self.prepare(program), relations, budget or Budget())
+        return EmbeddedEvaluation(self.prepare(program), relations, budget)
 
 
 class EmbeddedEvaluation:
@@ -80,6 +85,8 @@ class EmbeddedEvaluation:
         self._prepared = prepared
         self._relations = relations
         self._driver = Driver(prepared, relations)
+        self._latest: Callable[[], EmbeddedResult | None] = _nobody
+        """The current version, while somebody holds it."""
         self._check_base(budget)
         self._driver.evaluate(budget)
 
@@ -99,7 +106,11 @@ class EmbeddedEvaluation:
 
     def result(self) -> EmbeddedResult:
         """Return the current version."""
-        return EmbeddedResult(self._prepared, self._driver)
+        latest = self._latest()
+        if latest is None:
+            latest = EmbeddedResult(self._prepared, self._driver)
+            self._latest = ref(latest)
+        return latest
 
     def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Add base facts and return the new version."""
@@ -117,6 +128,9 @@ class EmbeddedEvaluation:
         for predicate in {*inserted, *deleted}:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
+        if (latest := self._latest()) is not None:
+            latest.keep()
+        self._latest = _nobody
         version = self._relations.version()
         marks: Marks = {}
         try:
@@ -157,7 +171,7 @@ class EmbeddedResult:
             for predicate in component.component.predicates:
                 table = driver.table(predicate)
                 self._derived[predicate] = (table, len(table))
-        self._relations = driver.relations
+        self._known = KnownFacts(prepared, driver, self._derived)
 
     def count(self, predicate: Predicate) -> int:
         """Return how many facts were derived for a predicate."""
@@ -183,34 +197,29 @@ class EmbeddedResult:
         """Return every derived fact."""
         return {(p.name, *values) for p in self._derived for values in self.unsorted(p)}
 
+    def size(self, predicate: Predicate) -> int:
+        """Return how many facts of a predicate there are, given or derived."""
+        return self._known.size(predicate)
+
     def step(self, predicate: Predicate, values: Values) -> int | None:
         """Return the round that derived a fact; None where it was not derived."""
-        if predicate not in self._derived:
-            return None
-        table, size = self._derived[predicate]
-        row = tuple([self._dictionary.find(value) for value in values])
-        number = table.number(row)
-        return None if number is None or number >= size else table.round_of(row)
+        return self._known.step(predicate, values)
+
+    def is_given(self, predicate: Predicate, values: Values) -> bool:
+        """Tell whether a fact was supplied."""
+        return self._known.is_given(predicate, values)
 
     def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:
-        """Yield the known facts, given or derived, that agree with the values that are not None."""
-        find, texts = self._dictionary.find, self._dictionary.texts
-        known = {at: find(value) for at, value in enumerate(values) if value is not None}
-        if UNKNOWN in known.values():
-            return
-        table, size = self._derived.get(predicate) or (self._relations.table(predicate), 1 << 62)
-        if not known:
-            rows = table.rows()
-        elif len(known) == predicate.arity:
-            row = tuple(known[at] for at in range(predicate.arity))
-            rows = [row] if row in table else []
-        else:
-            places = tuple(known)
-            key = known[places[0]] if len(places) == 1 else tuple(known.values())
-            rows = table.lookup(places).get(key, [])
-        for row in rows:
-            if size >= len(table) or (table.number(row) or 0) < size:
-                yield tuple(texts(row))
+        """Return the known facts, given or derived, that agree with the values that are not None."""
+        return self._known.lookup(predicate, values)
+
+    def keep(self) -> None:
+        """Hold on to the given facts: the evaluation is about to change them."""
+        self._known.keep()
+
+
+def _nobody() -> None:
+    return None
 
 
 def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lace.algebra import Component, Join, Pipeline, RelationProgram, Scan, reads_strictly, scans
-from lace.engines.quick import QuickPipeline
+from lace.algebra import (
+    Component,
+    Join,
+    Pipeline,
+    RelationProgram,
+    RuleProgram,
+    Scan,
+    SemiJoin,
+    delta,
+    deltas,
+    reads_strictly,
+    scans,
+)
+from lace.engines.quick import MOST_LOOPS, QuickPipeline
 from lace.facts import Predicate
 
 
@@ -20,6 +32,8 @@ class PreparedPipeline:
     """What it starts from; None where it starts with a test."""
     own: tuple[Predicate, ...]
     """The predicates of its own component that it joins."""
+    loops: bool
+    """Whether it can be a function."""
     functions: list[QuickPipeline]
 
     @property
@@ -30,13 +44,33 @@ class PreparedPipeline:
         return self.functions[0]
 
 
+class PreparedDelta:
+    """What runs when something is new in one join of a rule; ordered when it is first needed."""
+
+    __slots__ = ("_at", "_component", "_prepared", "_rule", "scan")
+
+    def __init__(self, component: Component, rule: RuleProgram, at: int, scan: Scan) -> None:
+        self._component = component
+        self._rule = rule
+        self._at = at
+        self._prepared: PreparedPipeline | None = None
+        self.scan = scan
+
+    @property
+    def prepared(self) -> PreparedPipeline:
+        """The pipeline."""
+        if self._prepared is None:
+            self._prepared = _pipeline(self._component, self._rule.rule, delta(self._rule, self._at))
+        return self._prepared
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedComponent:
     """One component with what it reads."""
 
     component: Component
     wholes: tuple[PreparedPipeline, ...]
-    deltas: tuple[PreparedPipeline, ...]
+    deltas: tuple[PreparedDelta, ...]
     reads: frozenset[Predicate]
     strict: frozenset[Predicate]
     """What it negates or counts: a change there can take facts away."""
@@ -50,26 +84,39 @@ class PreparedProgram:
         self.derived = program.derived()
         self.reads = program.reads()
         self.components = tuple(_prepare(component) for component in program.components)
+        self.base_scans = tuple(
+            scan
+            for component in self.components
+            for whole in component.wholes
+            for scan in whole.scans
+            if scan.predicate not in self.derived
+        )
+        """Every scan of given facts."""
 
 
 def _prepare(component: Component) -> PreparedComponent:
-    def prepared(rule: int, pipeline: Pipeline) -> PreparedPipeline:
-        first = pipeline.steps[0] if pipeline.steps else None
-        joined = [step.scan.predicate for step in pipeline.steps if isinstance(step, Join)]
-        return PreparedPipeline(
-            rule,
-            pipeline,
-            tuple(scans(pipeline)),
-            first.scan if isinstance(first, Join) else None,
-            tuple(predicate for predicate in joined if predicate in component.predicates),
-            [],
-        )
-
-    wholes = tuple(prepared(rule.rule, rule.whole) for rule in component.rules)
+    wholes = tuple(_pipeline(component, rule.rule, rule.whole) for rule in component.rules)
     return PreparedComponent(
         component,
         wholes,
-        tuple(prepared(rule.rule, delta) for rule in component.rules for delta in rule.deltas),
+        tuple(
+            PreparedDelta(component, rule, at, join.scan)
+            for rule in component.rules
+            for at, join in enumerate(deltas(rule))
+        ),
         frozenset(scan.predicate for whole in wholes for scan in whole.scans),
         frozenset().union(*(reads_strictly(rule.whole) for rule in component.rules)),
     )
+
+
+def _pipeline(component: Component, rule: int, pipeline: Pipeline) -> PreparedPipeline:
+    first = pipeline.steps[0] if pipeline.steps else None
+    read = tuple(scans(pipeline))
+    own = [
+        step.scan.predicate
+        for step in pipeline.steps
+        if isinstance(step, Join | SemiJoin) and step.scan.predicate in component.predicates
+    ]
+    loops = sum(isinstance(step, Join) for step in pipeline.steps) <= MOST_LOOPS
+    start = first.scan if isinstance(first, Join) else None
+    return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, [])

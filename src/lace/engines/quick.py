@@ -40,6 +40,9 @@ from lace.engines.tests import passes
 
 Run = Callable[..., None]
 
+MOST_LOOPS = 18
+"""Python allows twenty blocks inside each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Need:
@@ -169,8 +172,8 @@ class _Writer:
         return f"a{len(self.needs) - 1}"
 
     def _condition(self, test: str) -> None:
-        self._write(f"if {test}:")
-        self._depth += 1
+        # Leaving early instead of nesting: Python bounds how deep blocks may stand in each other.
+        self._write(f"if not ({test}): {'continue' if self._loops else 'return'}")
 
     def _term(self, term: Term, kind: str = "constant") -> str:
         return self._names[term.name] if isinstance(term, Column) else self._need(kind, term.value)

@@ -133,6 +133,16 @@ class Relations:
             return sum(map(len, self._parts.get(predicate, {}).values()))
         return len(self._tables[predicate]) if predicate in self._tables else 0
 
+    def tables(self, predicate: Predicate, name: str | None) -> list[Table]:
+        """Return the tables that together hold a predicate's facts; of one kept apart, those of a name."""
+        if self._part_place(predicate) is None or (name is None and predicate in self._tables):
+            return [self._tables[predicate]] if predicate in self._tables else []
+        parts = self._parts.get(predicate, {})
+        if name is None:
+            return list(parts.values())
+        part = parts.get(self.dictionary.find(name))
+        return [] if part is None else [part]
+
     def add(self, predicate: Predicate, facts: Sequence[Values], marks: Marks | None = None) -> int:
         """Add facts given as texts; mark where the new rows of each table begin."""
         if not facts:

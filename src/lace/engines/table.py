@@ -23,6 +23,8 @@ Row = tuple[int, ...]
 
 TAIL_ROWS = 4096
 """A longer tail becomes columns."""
+FEW_NUMBERS = 64
+"""So many rows are looked through one by one."""
 
 
 class Table:
@@ -175,15 +177,59 @@ class Table:
             return self._tail[row]
         if self._base == 0 or not self._keys.contains_row(row):
             return None
-        for number in self.column_index(0).rows(row[0]):
-            if all(column[number] == value for column, value in zip(self._columns, row, strict=True)):
-                return number
-        return None
+        number = self._keys.number(row) if self.arity > 1 else None
+        return self._numbers(tuple(range(self.arity)), row)[0] if number is None else number
 
-    def round_of(self, row: Row) -> int | None:
-        """Return the round that derived a row."""
-        number = self.number(row)
-        return None if number is None else bisect_right(self.rounds, number)
+    def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterable[Row]:
+        """Return those of the first `size` rows that hold the values of a key at some places."""
+        if len(places) == self.arity:
+            if size < self.size:
+                number = self.number(key)
+                return (key,) if number is not None and number < size else ()
+            return (key,) if key in self else ()
+        if self._base == 0:
+            if not places:
+                return self.rows(0, size)
+            rows = self.lookup(places).get(key[0] if len(places) == 1 else key, [])
+            return list(rows) if size == self.size else [row for row in rows if self._tail[row] < size]
+        if not places:
+            return (
+                row for start in range(0, size, 1024) for row in self.rows(start, min(size, start + 1024))
+            )
+        columns = self._columns
+        return (
+            tuple([column.item(number) for column in columns])
+            for number in self._numbers(places, key)
+            if number < size
+        )
+
+    def _numbers(self, places: tuple[int, ...], key: Row) -> list[int]:
+        """Return the numbers of the rows that hold the values of a key at some places."""
+        found, by = self.column_index(places[0]).rows(key[0]), places[0]
+        if len(places) == 1:
+            return found
+        for place, value in zip(places[1:], key[1:], strict=True):
+            if len(found) <= FEW_NUMBERS:
+                break
+            # Many rows hold the first value: another place may tell more apart.
+            others = self.column_index(place).rows(value)
+            if len(others) < len(found):
+                found, by = others, place
+        many = len(found) > FEW_NUMBERS
+        for place, value in zip(places, key, strict=True):
+            column = self._columns[place]
+            if place == by:
+                continue
+            if many:
+                numbers = np.array(found, np.int64)
+                found = numbers[column[numbers] == value].tolist()
+            else:
+                found = [number for number in found if column.item(number) == value]
+        return found
+
+    def round_of(self, number: int) -> int:
+        """Return the round that derived the row with a number."""
+        return bisect_right(self.rounds, number)
 
     def copy(self, dictionary: Dictionary) -> Table:
         """Return a table that can grow apart from this one, over a dictionary that holds its texts."""

@@ -5,35 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lace.algebra.nodes import Pipeline, RelationProgram, RuleProgram
+from lace.algebra.nodes import Join, Pipeline, RelationProgram, RuleProgram
 from lace.algebra.rewrite.closure import mark_closures
-from lace.algebra.rewrite.exists import keep_instead_of_join
-from lace.algebra.rewrite.order import delta_pipelines, order_steps
+from lace.algebra.rewrite.exists import drop_repeats, keep_instead_of_join
+from lace.algebra.rewrite.order import delta_pipeline, order_steps
 from lace.algebra.rewrite.rank import rank_instead_of_count
 
 
+def drop_repeated_steps(program: RelationProgram) -> RelationProgram:
+    """Drop what a rule says twice."""
+    return _each_rule(program, lambda rule: replace(rule, whole=drop_repeats(rule.whole)))
+
+
 def order_rules(program: RelationProgram) -> RelationProgram:
-    """Order the steps of every rule, and add the pipelines that run when something is added."""
+    """Order the steps of every rule; the source order stays with it, for what runs on additions."""
 
-    def ordered(pipeline: Pipeline) -> Pipeline:
-        return replace(pipeline, steps=order_steps(pipeline.steps, pipeline.project))
+    def ordered(rule: RuleProgram) -> RuleProgram:
+        steps = order_steps(rule.whole.steps, rule.whole.project)
+        return replace(rule, source=rule.whole, whole=keep_instead_of_join(replace(rule.whole, steps=steps)))
 
-    def finished(rule: RuleProgram) -> RuleProgram:
-        return RuleProgram(
-            rule.rule,
-            keep_instead_of_join(ordered(rule.whole)),
-            tuple(keep_instead_of_join(delta) for delta in delta_pipelines(rule.whole)),
-        )
+    return _each_rule(program, ordered)
 
+
+def _each_rule(program: RelationProgram, change: Callable[[RuleProgram], RuleProgram]) -> RelationProgram:
     return program.with_components(
         tuple(
-            replace(component, rules=tuple(map(finished, component.rules)))
-            for component in program.components
+            replace(component, rules=tuple(map(change, component.rules))) for component in program.components
         )
     )
 
 
+def deltas(rule: RuleProgram) -> tuple[Join, ...]:
+    """Return the joins of a rule, each of which may find something new."""
+    source = rule.source or rule.whole
+    return tuple(step for step in source.steps if isinstance(step, Join))
+
+
+def delta(rule: RuleProgram, at: int) -> Pipeline:
+    """Return what runs when something is new in join number `at`."""
+    return keep_instead_of_join(delta_pipeline(rule.source or rule.whole, at))
+
+
 PASSES: tuple[Callable[[RelationProgram], RelationProgram], ...] = (
+    drop_repeated_steps,
     mark_closures,
     rank_instead_of_count,
     order_rules,
@@ -49,7 +63,9 @@ def rewrite(program: RelationProgram) -> RelationProgram:
 
 __all__ = [
     "PASSES",
-    "delta_pipelines",
+    "delta",
+    "deltas",
+    "drop_repeated_steps",
     "keep_instead_of_join",
     "mark_closures",
     "order_rules",

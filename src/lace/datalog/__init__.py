@@ -1,0 +1,53 @@
+"""030: the rule language. Text to checked rules to canonical text, and what a program means. Pure."""
+
+from lace.datalog.annotated import AnnotatedProgram, check_annotated, parse_annotated
+from lace.datalog.canonical import name_rule, write_lacegram, write_rule
+from lace.datalog.codes import CODES, Code, Severity
+from lace.datalog.compile import compile_program, compile_rule
+from lace.datalog.dependencies import Components, Dependency
+from lace.datalog.diagnostics import Diagnostic, InvalidLacegram
+from lace.datalog.facets import (
+    ADVERTISEMENT_PREDICATES,
+    ALLOW_QUERY_RECORD,
+    FACETS,
+    RUNTIME_PREDICATES,
+    SELECT_ADVERTISED,
+    SELECT_HAVE,
+    VIEWER,
+    Facet,
+)
+from lace.datalog.limits import FIXED, LacegramLimits
+from lace.datalog.meaning import evaluate
+from lace.datalog.program import Program, UnknownFacet, check_program, make_program, parse_program
+from lace.datalog.received import is_canonical, parse_canonical
+from lace.datalog.rules import (
+    NOWHERE,
+    TESTS,
+    Anonymous,
+    Atom,
+    BodyAtom,
+    Cardinality,
+    Const,
+    IntCompare,
+    LexCompare,
+    Negated,
+    Rule,
+    Span,
+    Term,
+    Test,
+    TextShape,
+    Truth,
+    Unequal,
+    Var,
+)
+
+__all__ = [
+    "ADVERTISEMENT_PREDICATES", "ALLOW_QUERY_RECORD", "CODES", "FACETS", "FIXED", "NOWHERE",
+    "RUNTIME_PREDICATES", "SELECT_ADVERTISED", "SELECT_HAVE", "TESTS", "VIEWER",
+    "AnnotatedProgram", "Anonymous", "Atom", "BodyAtom", "Cardinality", "Code", "Components", "Const",
+    "Dependency", "Diagnostic", "Facet", "IntCompare", "InvalidLacegram", "LacegramLimits", "LexCompare",
+    "Negated", "Program", "Rule", "Severity", "Span", "Term", "Test", "TextShape", "Truth", "Unequal",
+    "UnknownFacet", "Var",
+    "check_annotated", "check_program", "compile_program", "compile_rule", "evaluate", "is_canonical", "make_program", "name_rule",
+    "parse_annotated", "parse_canonical", "parse_program", "write_lacegram", "write_rule",
+]  # fmt: skip

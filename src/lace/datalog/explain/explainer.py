@@ -1,0 +1,42 @@
+"""Ask a result why, and why not."""
+
+from __future__ import annotations
+
+from lace.algebra import Budget, EvaluationLimits, RelationProgram, Result
+from lace.datalog.explain.proof import Proof
+from lace.datalog.explain.search import Search
+from lace.datalog.explain.why import prove
+from lace.datalog.explain.whynot import WhyNot, refute
+from lace.facts import Fact, Predicate
+
+EXPLAINING = EvaluationLimits(steps=1 << 22)
+"""What one explanation may cost by default: some seconds at the most."""
+CANDIDATES = 10_000
+"""How many facts a why-not looks at for each rule by default."""
+
+
+class Explainer:
+    """A compiled program beside one version of what an engine made of it.
+
+    explainer = Explainer(compiled, evaluation.result())
+    explainer.why(parse_fact_line("Selected('P…')"))       a Proof, or None where the fact does not hold
+    explainer.why_not(("Selected", "P…"))                  for each rule how far it gets
+    """
+
+    def __init__(self, compiled: RelationProgram, result: Result) -> None:
+        self._search = Search(compiled, result)
+
+    def why(self, fact: Fact, budget: Budget | None = None) -> Proof | None:
+        """Return a proof of a fact, or None where it does not hold."""
+        budget = budget or Budget(EXPLAINING)
+        return prove(self._search, fact, budget) if self._knows(fact, budget) else None
+
+    def why_not(self, fact: Fact, candidates: int = CANDIDATES, budget: Budget | None = None) -> WhyNot:
+        """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
+        budget = budget or Budget(EXPLAINING)
+        if self._knows(fact, budget):
+            return WhyNot(fact, prove(self._search, fact, budget), ())
+        return WhyNot(fact, None, refute(self._search, fact, candidates, budget))
+
+    def _knows(self, fact: Fact, budget: Budget) -> bool:
+        return self._search.knows(Predicate(fact[0], len(fact) - 1), fact[1:], budget)

@@ -1,0 +1,138 @@
+"""Policy bombs end within their budget, with a typed error and an engine that works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped
+from lace.datalog import compile_program, evaluate, parse_program
+from lace.engines import Database
+from lace.facts import Fact, Predicate
+from tests.engines.modes import MODES, mode
+
+CLOSURE = "Path(X,Y) :- Edge(X,Y).\nPath(X,Z) :- Path(X,Y), Edge(Y,Z)."
+# The same paths, but not in the shape that a closure has: these take rounds.
+ROUNDS = "Path(X,Y) :- Edge(X,Y).\nPath(X,Z) :- Path(X,Y), Edge(Y,Z), X != Z."
+
+
+def chain(length: int) -> list[Fact]:
+    return [("Edge", f"n{at:05}", f"n{at + 1:05}") for at in range(length)]
+
+
+def run(text: str, facts: list[Fact], **limits: float) -> set[Fact]:
+    budget = Budget(EvaluationLimits(**limits))  # type: ignore[arg-type]
+    return Database(facts).evaluate(compile_program(parse_program(text)), budget).result().all_facts()
+
+
+@pytest.mark.req("030-101", "030-102", "030-103", "030-105")
+def test_the_defaults_stand_above_the_minimum() -> None:
+    assert LIMITS.base_facts >= 1 << 26
+    assert LIMITS.runtime_facts >= 1 << 20
+    assert LIMITS.derived_per_predicate > 1 << 18
+    assert LIMITS.iterations > 1000
+    assert len(run(ROUNDS, chain(900))) == 900 * 901 // 2
+
+
+STOPS: dict[str, Callable[[int], set[Fact]]] = {
+    "base_facts": lambda n: run("A(X) :- B(X).", [("B", str(i)) for i in range(10)], base_facts=9 + n),
+    "derived_per_predicate": lambda n: run(CLOSURE, chain(20), derived_per_predicate=209 + n),
+    "derived_total": lambda n: run(
+        "A(X) :- B(X).\nC(X) :- A(X).", [("B", "x"), ("B", "y")], derived_total=3 + n
+    ),
+    "iterations": lambda n: run(ROUNDS, chain(20), iterations=19 + n),
+    "steps": lambda n: run("A(X,Y) :- B(X), B(Y).", [("B", str(i)) for i in range(10)], steps=109 + n),
+}
+
+
+@pytest.mark.req("030-100", "030-108")
+@pytest.mark.parametrize("way", MODES)
+@pytest.mark.parametrize("limit", STOPS)
+def test_each_limit_stops_one_beyond_it_and_not_before(limit: str, way: str) -> None:
+    with mode(way):
+        assert STOPS[limit](1)
+        with pytest.raises(EvaluationStopped) as stopped:
+            STOPS[limit](0)
+    assert stopped.value.fields["limit"] == limit
+    assert stopped.value.code == "limit/evaluation"
+
+
+def test_facts_for_one_evaluation_have_their_own_limit() -> None:
+    program = compile_program(parse_program("A(X) :- B(X)."))
+    given = [("B", "x"), ("B", "y")]
+    budget = Budget(EvaluationLimits(runtime_facts=1))
+    with pytest.raises(EvaluationStopped, match="runtime_facts"):
+        Database().evaluate(program, budget, given)
+    assert Database().evaluate(program, facts=given).result().count(Predicate("A", 1)) == 2
+
+
+def test_a_deadline_is_kept_by_the_clock_that_is_given() -> None:
+    ticks = iter(range(1000))
+    budget = Budget(EvaluationLimits(seconds=5), now=lambda: next(ticks))
+    with pytest.raises(EvaluationStopped, match="seconds"):
+        Database(chain(600)).evaluate(compile_program(parse_program(ROUNDS)), budget)
+
+
+def test_memory_is_refused_before_it_is_taken() -> None:
+    facts = [("B", str(at)) for at in range(3000)]
+    with pytest.raises(EvaluationStopped, match="memory_bytes"):
+        run("A(X,Y) :- B(X), B(Y).", facts, memory_bytes=1 << 20)
+
+
+WIDE = [("B", f"b{at}") for at in range(1000)]
+CLIQUE = [("Edge", f"c{a}", f"c{b}") for a in range(60) for b in range(60)]
+STRATA = "\n".join(
+    ["S000(X) :- B(X)."] + [f"S{at:03}(X) :- B(X), not S{at - 1:03}(X)." for at in range(1, 256)]
+)
+BOMBS = {
+    "cross product of eight atoms": (
+        "A(S,T,U,V,W,X,Y,Z) :- B(S), B(T), B(U), B(V), B(W), B(X), B(Y), B(Z).",
+        WIDE,
+    ),
+    "quadratic Before over 10^5": (
+        "Before(P,Q) :- T(P), T(Q), LexCompare(Q,'>',P).",
+        [("T", f"{at:06}") for at in range(100_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", MODES)
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_ends_in_its_budget_and_the_engine_works_on(bomb: str, way: str) -> None:
+    text, facts = BOMBS[bomb]
+    database = Database(facts)
+    with mode(way):
+        with pytest.raises(EvaluationStopped):
+            database.evaluate(compile_program(parse_program(text)), Budget(EvaluationLimits(steps=200_000)))
+        after = database.evaluate(
+            compile_program(parse_program("N(X) :- B(X), X != 'b1'.")), facts=[("B", "b0")]
+        )
+    assert ("b0",) in after.result().facts(Predicate("N", 1))
+
+
+def test_a_cross_product_that_nobody_reads_costs_nothing() -> None:
+    text = "A(S) :- B(S), B(T), B(U), B(V), B(W), B(X), B(Y), B(Z)."
+    budget = Budget(EvaluationLimits(steps=2000))
+    result = Database(WIDE).evaluate(compile_program(parse_program(text)), budget).result()
+    assert result.count(Predicate("A", 1)) == len(WIDE)
+
+
+def test_the_closure_of_a_clique_and_256_strata_and_ten_thousand_atoms_come_out() -> None:
+    assert len(run(CLOSURE, CLIQUE)) == 3600
+    assert run(STRATA, WIDE[:3]) == evaluate(parse_program(STRATA), WIDE[:3])
+    many = "A(X) :- " + ", ".join(["B(X)"] * 10_000) + "."
+    assert len(run(many, WIDE)) == len(WIDE)
+
+
+@pytest.mark.parametrize("way", MODES)
+def test_after_a_stopped_insert_everything_is_as_before(way: str) -> None:
+    with mode(way):
+        running = Database(chain(30)).evaluate(compile_program(parse_program(ROUNDS)))
+        before = running.result().all_facts()
+        tight = Budget(EvaluationLimits(derived_per_predicate=480))
+        with pytest.raises(EvaluationStopped):
+            running.insert([("Edge", "n00030", "n00031"), ("Edge", "x", "n00000")], tight)
+        assert running.result().all_facts() == before
+        after = running.insert([("Edge", "n00030", "n00031")]).all_facts()
+    assert after == evaluate(parse_program(ROUNDS), [*chain(30), ("Edge", "n00030", "n00031")])
