@@ -9,7 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from lace.algebra.limits import Budget
@@ -39,6 +39,16 @@ class Result(Protocol):
 
     def is_given(self, predicate: Predicate, values: Values) -> bool:
         """Tell whether a fact was supplied, whether or not a rule derives it too."""
+        ...
+
+    def finder(
+        self, predicate: Predicate, template: tuple[str | None, ...], places: tuple[int, ...]
+    ) -> Callable[[Values], Iterable[Values]]:
+        """Return a function from the values at some places to the known facts that have them.
+
+        The template holds the values that are the same for every question, and None elsewhere. It is a
+        lookup made ready to be asked many times.
+        """
         ...
 
     def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:

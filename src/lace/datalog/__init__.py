@@ -48,6 +48,7 @@ __all__ = [
     "Dependency", "Diagnostic", "Facet", "IntCompare", "InvalidLacegram", "LacegramLimits", "LexCompare",
     "Negated", "Program", "Rule", "Severity", "Span", "Term", "Test", "TextShape", "Truth", "Unequal",
     "UnknownFacet", "Var",
-    "check_annotated", "check_program", "compile_program", "compile_rule", "evaluate", "is_canonical", "make_program", "name_rule",
-    "parse_annotated", "parse_canonical", "parse_program", "write_lacegram", "write_rule",
+    "check_annotated", "check_program", "compile_program", "compile_rule", "evaluate", "is_canonical",
+    "make_program", "name_rule", "parse_annotated", "parse_canonical", "parse_program", "write_lacegram",
+    "write_rule",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ class Program:
     Path(X,Y) :- Edge(X,Y).
     Path(X,Z) :- Path(X,Y), Edge(Y,Z).
     >>> program.id
-    'R.Uf7pt3jQy96VCAM6KZMKNWQTgTtUEqDYkdYC8otdZ1l'
+    'R.TsLYQmVMYEiu9eZVa4wfABRJ0t_OaPhBUyWZJ88fNbS'
     """
 
     lines: tuple[str, ...]

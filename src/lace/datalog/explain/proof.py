@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from lace.datalog.rules import (
     Anonymous,
@@ -39,6 +39,7 @@ from lace.text import RuleId
 
 Binding: TypeAlias = Mapping[str, str]
 """The value of each variable."""
+Part = TypeVar("Part", bound=BodyAtom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _pattern(atom: Atom) -> list[str | None]:
     return [atom.name, *(term.value if isinstance(term, Const) else None for term in atom.terms)]
 
 
-def substitute(part: BodyAtom, binding: Binding) -> BodyAtom:
+def substitute(part: Part, binding: Binding) -> Part:
     """Put values in the place of bound variables.
 
     >>> print(substitute(Atom("Edge", (Var("X"), Var("Y"))), {"X": "a"}))
@@ -182,7 +183,7 @@ def substitute(part: BodyAtom, binding: Binding) -> BodyAtom:
     return _changed(part, value)
 
 
-def visible(part: BodyAtom) -> BodyAtom:
+def visible(part: Part) -> Part:
     """Show line ends as pictures: a fact may hold them and a constant may not."""
 
     def value(term: Term) -> Term:
@@ -204,14 +205,12 @@ def _visible(value: str) -> str:
     return value.replace("\n", "␊").replace("\r", "␍")
 
 
-def _changed(part: BodyAtom, change: Callable[[Term], Term]) -> BodyAtom:
+def _changed(part: Part, change: Callable[[Term], Term]) -> Part:
     match part:
-        case Atom(name, terms):
-            return Atom(name, tuple(map(change, terms)))
-        case Negated(atom) | Cardinality(atom):
-            inner = _changed(atom, change)
-            assert isinstance(inner, Atom)
-            return replace(part, atom=inner)
+        case Atom():
+            return replace(part, terms=tuple(map(change, part.terms)))
+        case Negated() | Cardinality():
+            return replace(part, atom=_changed(part.atom, change))
         case Unequal(left, right) | IntCompare(left, _, right) | LexCompare(left, _, right):
             return replace(part, left=change(left), right=change(right))
         case TextShape(text, start, _, end):

@@ -135,10 +135,15 @@ class Search:
     # What is known
 
     def knows(self, predicate: Predicate, values: Values, budget: Budget) -> bool:
-        """Tell whether a fact is known."""
-        if predicate in self.ranked and not self.result.is_given(predicate, values):
-            return next(self._pairs(predicate, values, budget), None) is not None
-        return next(self.result.lookup(predicate, values), None) is not None
+        """Tell whether a fact is known, or raise that nobody can tell."""
+        if predicate in self.ranked:
+            known = self._pairs(predicate, values, budget)
+        else:
+            known = self.result.lookup(predicate, values)
+        if next(known, None) is not None:
+            return True
+        self.cases(predicate)
+        return False
 
     def matching(self, fetch: Fetch, binding: dict[str, str], budget: Budget) -> Iterator[Values]:
         """Yield the facts that agree with an atom, each once."""
@@ -184,7 +189,7 @@ class Search:
 
         Where `before` is given, facts of the rule's own component must be from an earlier round.
         """
-        moves, needs = route.moves, route.needs
+        moves, needs, limit = route.moves, route.needs, budget.limits.steps
         last = len(moves) - 1
         rows: list[Values] = [_YES] * len(moves)
         faults = [0] * len(moves)
@@ -204,7 +209,9 @@ class Search:
             move = moves[depth]
             rows[depth] = row
             if isinstance(move, Fetch):
-                take_step(budget, move.predicate)
+                budget.steps += 1
+                if budget.steps > limit or not budget.steps & 1023:
+                    take_step(budget, move.predicate)
                 if meter is not None and not meter.take():
                     return
                 for place, name in move.bind:

@@ -19,7 +19,6 @@ from lace.datalog.explain.proof import (
     Absent,
     Binding,
     Counted,
-    Derived,
     Given,
     NamedRule,
     Premise,

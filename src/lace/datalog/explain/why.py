@@ -17,16 +17,7 @@ from lace.facts import Fact, Predicate, Values
 
 def prove(search: Search, fact: Fact, budget: Budget) -> Proof:
     """Return a proof of a fact that is known."""
-    prover = _Prover(search, budget)
-    steps: dict[Fact, Step] = {}
-    waiting = [fact]
-    while waiting:
-        current = waiting.pop()
-        if current not in steps:
-            step = steps[current] = prover.step(current)
-            if isinstance(step, Derived):
-                waiting.extend([each for each in step.premises if isinstance(each, tuple)])
-    return Proof(fact, steps)
+    return Proof(fact, _Prover(search, budget).steps(fact))
 
 
 class _Prover:
@@ -37,11 +28,22 @@ class _Prover:
         self._budget = budget
         self._closures: dict[Predicate, Closure] = {}
         self._middles: dict[Predicate, Middles] = {}
+        self._steps: dict[Fact, Step] = {}
+        self._waiting: list[tuple[Predicate, Fact]] = []
 
-    def step(self, fact: Fact) -> Step:
+    def steps(self, goal: Fact) -> dict[Fact, Step]:
+        """Return the step of the goal and of every fact below it."""
+        steps, waiting = self._steps, self._waiting
+        waiting.append((Predicate(goal[0], len(goal) - 1), goal))
+        while waiting:
+            predicate, fact = waiting.pop()
+            if fact not in steps:
+                steps[fact] = self._step(predicate, fact)
+        return steps
+
+    def _step(self, predicate: Predicate, fact: Fact) -> Step:
         """Return how one fact came about."""
         search, values = self._search, fact[1:]
-        predicate = Predicate(fact[0], len(values))
         if predicate not in search.program.heads or search.result.is_given(predicate, values):
             return Given(fact)
         cases = search.cases(predicate)
@@ -92,11 +94,11 @@ class _Prover:
     def _derived(
         self, case: RuleCase, route: Route, rows: list[Values], binding: dict[str, str], fact: Fact
     ) -> Derived:
-        search, budget = self._search, self._budget
         premises: list[Premise] = [()] * len(rows)
         for move, row in zip(route.moves, rows, strict=True):
             if isinstance(move, Fetch):
-                premises[move.at] = (move.predicate.name, *row)
+                premise = premises[move.at] = (move.predicate.name, *row)
+                self._waiting.append((move.predicate, premise))
             else:
-                premises[move.at] = search.premise(move, row, binding, budget)
+                premises[move.at] = self._search.premise(move, row, binding, self._budget)
         return Derived(fact, case.name, binding, tuple(premises))

@@ -1,4 +1,4 @@
-"""Why a fact does not hold: for each rule that could have derived it, how far its body gets and what stops it.
+"""Why a fact does not hold: for each rule that could derive it, how far its body gets and what stops it.
 
 A body is read in its written order; a test waits until its variables have values. The *prefix* of a rule is
 the longest beginning of that order that holds under some substitution that makes the head the fact. After
@@ -238,14 +238,11 @@ def _obstacle(
     search: Search, move: Move, part: BodyAtom, binding: dict[str, str], budget: Budget
 ) -> Obstacle:
     if isinstance(move, Fetch):
-        pattern = substitute(part, binding)
-        assert isinstance(pattern, Atom)
-        return Missing(pattern, search.result.size(move.predicate))
+        assert isinstance(part, Atom)
+        return Missing(substitute(part, binding), search.result.size(move.predicate))
     if isinstance(part, Negated):
-        pattern = substitute(part.atom, binding)
-        assert isinstance(pattern, Atom) and move.fetch is not None
-        found, examples = search.agreeing(move.fetch, binding, budget)
-        return Present(pattern, found, examples)
+        assert move.fetch is not None
+        return Present(substitute(part.atom, binding), *search.agreeing(move.fetch, binding, budget))
     premise = search.premise(move, (), binding, budget)
     assert isinstance(premise, Counted | Tested)
     return premise
