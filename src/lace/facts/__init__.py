@@ -1,6 +1,6 @@
 """020: records seen as facts. Pure; facts come only from records that validation made."""
 
-from lace.facts.columns import Columns, FieldColumns
+from lace.facts.columns import Columns, FieldColumns, NotARecordFact
 from lace.facts.fact import (
     RECORD_PREDICATES,
     VALUE_BYTES,
@@ -26,8 +26,8 @@ from lace.facts.source import FactSource, SetSource
 
 __all__ = [
     "RECORD_PREDICATES", "VALUE_BYTES",
-    "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "NotAFactLine", "Predicate", "Segment",
-    "SetSource", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values",
+    "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "NotAFactLine", "NotARecordFact",
+    "Predicate", "Segment", "SetSource", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values",
     "check_fact", "check_value", "facts_of_record", "merge_segments", "parse_constant", "parse_fact_line",
     "read_segment", "write_constant", "write_fact_line", "write_segment",
 ]  # fmt: skip

@@ -12,8 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from lace.facts.fact import RECORD_PREDICATES, Fact, Predicate, Values
+from lace.errors import FactError
+from lace.facts.fact import RECORD_PREDICATES, Fact, Predicate, Values, check_fact
 from lace.facts.segment import FIELDS, Segment
+
+
+class NotARecordFact(FactError):
+    """A fact of another predicate than those of records."""
+
+    code = "fact/not-of-record"
+    text = "{predicate} is no predicate of records: columns hold Have, Field, RecordLink, BlobHash, PlexHash"
 
 
 def _column() -> array[int]:
@@ -114,9 +122,12 @@ class Columns:
             links[4].extend(map(placed, segment.links["target"]))
 
     def add_facts(self, facts: Iterable[Fact]) -> None:
-        """Join facts given one by one, such as those read from text."""
+        """Join record facts that are not there yet, such as those read from text."""
         intern = self._intern
-        for name, *values in facts:
+        for fact in facts:
+            name, *values = check_fact(fact)
+            if (name, len(values)) not in RECORD_PREDICATES:
+                raise NotARecordFact(predicate=f"{name}/{len(values)}")
             placed = [intern(value) for value in values]
             if name == "Field":
                 target = self._field(values[1])
@@ -128,11 +139,13 @@ class Columns:
                     column.append(at)
 
     def with_field(self, name: str, value: str) -> list[str]:
-        """Return the records that have a field of this name and value."""
+        """Return the records that have a field of this name and value, each once."""
         at, columns, texts = self.positions.get(value), self.fields.get(name), self.texts
         if at is None or columns is None:
             return []
-        return [texts[p] for p, found in zip(columns.records, columns.values, strict=True) if found == at]
+        rows = zip(columns.records, columns.values, strict=True)
+        found = dict.fromkeys([p for p, held in rows if held == at])  # a header can repeat
+        return [texts[p] for p in found]
 
     def iterate(self, name: str, arity: int) -> Iterator[Values]:
         """Yield the values of every fact of a predicate."""

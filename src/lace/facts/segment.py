@@ -244,6 +244,9 @@ def read_segment(data: bytes) -> Segment:
     if magic != MAGIC:
         raise DamagedSegment(reason="unknown format")
     at = _COUNTS.size
+    numbers = 8 * rows + 4 * (len(COLUMNS) * rows + len(EXTRAS) * extras + len(LINKS) * links)
+    if len(body) != at + numbers + heap_bytes:
+        raise DamagedSegment(reason="its counts do not add up")
 
     def take(code: str, count: int) -> array[int]:
         nonlocal at

@@ -20,6 +20,7 @@ from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, N
 from lace.porcelain.lace import BlobStaysBare, HalfAPlace, Lace, new_secret, now_tai
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
+from lace.porcelain.readahead import ReaderLost
 from lace.porcelain.reference import (
     AmbiguousId,
     BadCoordinate,
@@ -29,7 +30,7 @@ from lace.porcelain.reference import (
     NothingThere,
     parse_coordinate,
 )
-from lace.porcelain.shards import SHARD_BYTES, ShardWriter
+from lace.porcelain.shards import SHARD_BYTES, ShardsExist, ShardWriter
 from lace.porcelain.sources import BadManifest, NothingToImport
 from lace.porcelain.table import (
     ALL_COLUMNS,
@@ -50,15 +51,14 @@ from lace.porcelain.transfer import ImportProgress, ImportReport
 
 __all__ = [
     "ALL_COLUMNS", "COLUMNS", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE", "TABLE_FORMATS",
-    "AlreadyThere", "AmbiguousId", "BadColumn", "BadCondition", "BadCoordinate", "BadKeyName",
-    "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Cell", "Condition", "Coordinate", "Counts",
-    "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase", "ExportReport", "FileExists",
-    "FileRefused", "HalfAPlace", "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace",
-    "LaceExists", "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey",
-    "NotAReference", "NotATime", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
-    "OtherVerifier", "PassphraseNeeded", "Row", "ScryptCost", "Shape", "ShardWriter", "TableFormat",
-    "TableView", "WrongPassphrase",
-    "cell_text", "file_faults", "generate", "generate_pair", "new_file", "new_secret", "now_tai",
-    "parse_condition", "parse_coordinate", "parse_time", "row_object", "show_time", "store_file",
-    "table_rows", "tai_from_nanoseconds", "write_records",
+    "AlreadyThere", "AmbiguousId", "BadColumn", "BadCondition", "BadCoordinate", "BadKeyName", "BadManifest",
+    "BadShape", "BadType", "BlobStaysBare", "Cell", "Condition", "Coordinate", "Counts", "DamagedBackup",
+    "DamagedKey", "DiskRefuses", "EmptyPassphrase", "ExportReport", "FileExists", "FileRefused",
+    "HalfAPlace", "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists",
+    "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAReference",
+    "NotATime", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
+    "PassphraseNeeded", "ReaderLost", "Row", "ScryptCost", "Shape", "ShardWriter", "ShardsExist",
+    "TableFormat", "TableView", "WrongPassphrase", "cell_text", "file_faults", "generate", "generate_pair",
+    "new_file", "new_secret", "now_tai", "parse_condition", "parse_coordinate", "parse_time", "row_object",
+    "show_time", "store_file", "table_rows", "tai_from_nanoseconds", "write_records",
 ]  # fmt: skip

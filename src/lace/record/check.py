@@ -21,10 +21,10 @@ from lace.record.grammar import (
     split_headers,
 )
 from lace.record.limits import LIMITS, RecordLimits
-from lace.record.model import Blob, Plex, Record, Seal
-from lace.record.scan import Scanner, Truncated
+from lace.record.model import Blob, OpenBlob, OpenPlex, OpenSeal, Plex, Record, Seal
+from lace.record.scan import Layers, Scanner, Truncated, read_skeleton
 from lace.signing import verify
-from lace.text import RecordId, Tai, Verifier, decode, digest, encode, id_payload, is_nfc
+from lace.text import RecordId, Verifier, decode, digest, encode, id_payload, is_nfc
 
 
 class HashMismatch(RecordError):
@@ -54,26 +54,45 @@ def parse_record(raw: bytes, limits: RecordLimits = LIMITS, *, check_signature: 
     >>> parse_record("🖧: B.svyLzSM7ffc91i~XDbkMnuOsdjsw_6GrXpTSckqHlpO.H3\\nData-Length: 0\\n\\n".encode())
     <Blob B.svyLzSM7ffc91i~XDbkMnuOsdjsw_6GrXpTSckqHlpO.H3, 71 bytes>
     """
-    scanner = Scanner(limits)
+    if type(raw) is not bytes:
+        raw = bytes(raw)  # a buffer can change when the record must not
     size = len(raw)
-    if not scanner.advance(raw, size) or scanner.end > size:
+    layers, data, end = read_skeleton(raw, 0, size, limits) or _scan(raw, size, limits)
+    if end != size:
+        if end < size:
+            raise TrailingBytes(count=size - end, offset=end)
+        raise Truncated(reason=f"its data goes on to byte {end}", offset=size)
+    return check_record(raw, layers, data, check_signature=check_signature)
+
+
+def _scan(raw: bytes, size: int, limits: RecordLimits) -> tuple[Layers, int, int]:
+    """Read line by line what could not be read at a stroke; that is, find out what is wrong with it."""
+    scanner = Scanner(limits)
+    if not scanner.advance(raw, size):
         raise Truncated(reason=scanner.shortfall(), offset=size)
-    if scanner.end < size:
-        raise TrailingBytes(count=size - scanner.end, offset=scanner.end)
-    return check_record(raw, scanner.layers, scanner.data, check_signature=check_signature)
+    return scanner.layers, scanner.data, scanner.end
+
+
+def reopen_record(raw: bytes) -> Record:
+    """Make a record again from the bytes of one, as a pickle does: its hashes are checked, not its signature.
+
+    Whoever made the pickle has verified it, or chose not to; the same holds for the limits.
+    """
+    size = len(raw)
+    return parse_record(raw, RecordLimits(size, size, size), check_signature=False)
 
 
 def check_record(
-    raw: bytes, layers: list[tuple[str, int]], data: int, *, check_signature: bool = True
+    raw: bytes, layers: Layers, data: int, start: int = 0, *, check_signature: bool = True
 ) -> Record:
-    """Check what the skeleton leaves open; `raw` is exactly the record, positions count from its start."""
+    """Check what the skeleton leaves open; `raw` is exactly the record, which was found at `start`."""
     size = len(raw)
     view = memoryview(raw)
-    mark = layers[-1][1]
-    blob = Blob(_hash_id(raw, view, mark), raw, mark, size, data)
+    mark = layers[-1][1] - start
+    blob = OpenBlob(_hash_id(raw, view, mark), raw, mark, size, data - start)
     if len(layers) == 1:
         return blob
-    head_end, mark = mark, layers[-2][1]
+    head_end, mark = mark, layers[-2][1] - start
     plex = _check_plex(raw, mark, head_end, _hash_id(raw, view, mark), blob)
     if len(layers) == 2:
         return plex
@@ -86,7 +105,7 @@ def _hash_id(raw: bytes, view: memoryview, mark: int) -> RecordId:
     found = encode(digest(view[mark + MARKLINE_BYTES :]))
     if named[2:-3] != found:
         raise HashMismatch(named=named, found=f"{named[:2]}{found}{named[-3:]}", offset=mark)
-    return RecordId(named)
+    return named  # type: ignore[return-value]  # calling RecordId costs more than cutting it out
 
 
 def _check_plex(raw: bytes, mark: int, head_end: int, id: RecordId, blob: Blob) -> Plex:
@@ -95,22 +114,22 @@ def _check_plex(raw: bytes, mark: int, head_end: int, id: RecordId, blob: Blob) 
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError:
-        raise _moved(explain_plex(head), head_start) from None
+        raise moved(explain_plex(head), head_start) from None
     found = PLEX_HEADERS.fullmatch(text)
     # Composed text stays composed when it is cut, and LF and `: ` compose with nothing: one test is enough.
     if found is not None and is_nfc(text):
         group, app, name, tai, rest = found.groups()
         if fits_path(group) and fits_path(app) and fits_path(name):
             extra = split_headers(rest) if rest else ()
-            return Plex(id, raw, mark, len(raw), group, app, name, Tai(tai), extra, blob)
-    raise _moved(explain_plex(head), head_start)
+            return OpenPlex(id, raw, mark, len(raw), group, app, name, tai, extra, blob)  # type: ignore[arg-type]
+    raise moved(explain_plex(head), head_start)
 
 
 def _check_seal(raw: bytes, plex_mark: int, id: RecordId, plex: Plex, check_signature: bool) -> Seal:
     head = raw[MARKLINE_BYTES:plex_mark]
     found = SEAL_HEADERS.fullmatch(head.decode("utf-8", "replace"))
     if found is None:
-        raise _moved(explain_seal(head), MARKLINE_BYTES)
+        raise moved(explain_seal(head), MARKLINE_BYTES)
     signer, signature = Verifier(found[1]), found[2]
     try:
         key, signed = id_payload(signer), decode(signature)
@@ -118,9 +137,9 @@ def _check_seal(raw: bytes, plex_mark: int, id: RecordId, plex: Plex, check_sign
         raise SealHeaders(found=f"{signer}, {signature}: {error}", offset=MARKLINE_BYTES) from None
     if check_signature and not verify(id_payload(plex.id), key, signed):
         raise BadSignature(signer=signer, plex=plex.id, offset=MARKLINE_BYTES)
-    return Seal(id, raw, 0, len(raw), signer, signature, plex)
+    return OpenSeal(id, raw, 0, len(raw), signer, signature, plex)
 
 
-def _moved(error: RecordError, distance: int) -> RecordError:
-    """Return the error with its offset counted from the record's start."""
+def moved(error: RecordError, distance: int) -> RecordError:
+    """Return the error with its offset counted from so many bytes further ahead."""
     return type(error)(**{**error.fields, "offset": error.fields["offset"] + distance})

@@ -2,6 +2,7 @@
 
 Rules of this file:
 1. A form is turned back into the stored form first; only stored bytes are hashed and checked.
+2. Offsets in errors count in the bytes that were given.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lace.errors import RecordError
-from lace.record.check import parse_record
-from lace.record.grammar import ID_END, ID_START, MARK, MARKLINE, MARKLINE_BYTES, TRAILER_MARK
+from lace.record.check import moved, parse_record
+from lace.record.grammar import ID_END, ID_START, MARKLINE, MARKLINE_BYTES, TRAILER_MARK
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Blob, Plex, Record, Seal
-from lace.record.scan import BadMarkline, Scanner, Truncated
+from lace.record.scan import Scanner, Truncated
 from lace.text import RecordId
 
 
@@ -88,15 +89,23 @@ def restore_trailer(data: bytes, limits: RecordLimits = LIMITS) -> Record:
         raise BadTrailer(reason="it does not begin so", offset=0)
     scanner = Scanner(limits)
     scanner.restart_inside(letter, start)
-    if not scanner.advance(data, len(data)) or scanner.end > len(data):
-        raise Truncated(reason=scanner.shortfall(), offset=len(data))
-    tail = data[scanner.end :]
-    markline = tail[1:]
-    if tail[:1] != b"\n" or not markline.startswith(MARK) or MARKLINE.fullmatch(markline) is None:
-        raise BadTrailer(reason="it does not end so", offset=scanner.end)
+    try:
+        known = scanner.advance(data, len(data))
+    except RecordError as error:
+        raise moved(error, start) from None
+    end = scanner.end
+    if not known or end > len(data):
+        raise Truncated(reason="the payload goes on", offset=len(data))
+    markline = data[end + 1 :]
+    if data[end : end + 1] != b"\n" or MARKLINE.fullmatch(markline) is None:
+        raise BadTrailer(reason="it does not end so", offset=end)
     if chr(markline[ID_START]) != letter:
-        raise BadMarkline(offset=scanner.end + 1)
-    return parse_record(markline + data[start : scanner.end], limits)
+        raise BadTrailer(reason="it ends with the id of another type", offset=end + 1)
+    try:
+        return parse_record(markline + data[start:end], limits)
+    except RecordError as error:
+        in_markline = (error.offset or 0) < MARKLINE_BYTES
+        raise moved(error, end + 1 if in_markline else start - MARKLINE_BYTES) from None
 
 
 def inner_records(record: Record) -> tuple[Record, ...]:

@@ -20,8 +20,10 @@ MARKLINE_BYTES = len(MARK) + 2 + 43 + 3 + 1
 ID_START, ID_END = len(MARK), MARKLINE_BYTES - 1
 
 # A whole skeleton at once: [Seal markline, headers] [Plex markline, headers] Blob markline, its header.
+# F0 begins the marker and other characters of four bytes: headers with one are left to the line by line
+# scanner. So the pattern never runs past a marker, and however many there are, it stays linear.
 _MARKED = rb"\xf0\x9f\x96\xa7: %b\.[0-9A-Z_a-z~]{43}\.H3\n"
-_HEADS = rb"((?:(?!\xf0\x9f\x96\xa7: )[^\n]{1,1024}+\n)*+)"
+_HEADS = rb"((?:[^\n\xf0]{1,1024}+\n)*+)"
 SKELETON = re.compile(
     b"(?:(?:%b%b)?+%b%b)?+%bData-Length: (0|[1-9][0-9]{0,18}+)\n\n"
     % (_MARKED % b"S", _HEADS, _MARKED % b"P", _HEADS, _MARKED % b"B")

@@ -4,9 +4,10 @@ Rules of this file:
 1. Every byte that comes in leaves in an item: in an accepted record, or in a rejected part with its reason.
 2. After a lost end the next record is looked for. The inner record of a broken Plex or Seal is no record
    of its own (020: storing an outer record does not admit the inner one): it is set aside with the rest.
-3. A length is believed only as far as its hash: where a record does not hash and no record follows it,
+3. A length is believed only as far as its hash: where a Blob does not hash and no record follows it,
    its end counts as lost, so that a damaged `Data-Length` cannot swallow its neighbours.
-4. What is held is at most one record within the limits, or one piece of a bad part.
+4. What is held is at most one record within the limits, or the last pieces of a bad part.
+5. How the bytes were cut changes nothing: neither the items, nor where a long bad part is cut into pieces.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ from lace.record.check import HashMismatch, check_record
 from lace.record.grammar import MARK, MARKLINE, MARKLINE_BYTES
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Record
-from lace.record.scan import INNER, Scanner, Truncated
+from lace.record.salvage import find_swallowed, is_embedded
+from lace.record.scan import Scanner, Truncated
 
 PIECE_BYTES = 64 * 1024
+
+VAIN = 4
+"""A false length, or a record that was cut short, makes us hash or scan bytes in vain, and then again. Nested
+ones could make that a thousand times; past so many times the stream, ends are looked for the cheap way."""
 
 
 class Accepted(NamedTuple):
@@ -31,7 +37,10 @@ class Accepted(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """Bytes that are no valid record, where they began, and why. A long bad part comes in several pieces."""
+    """Bytes that are no valid record, where they began, and why.
+
+    A long bad part comes in several pieces; the offset in their error counts from the first one's.
+    """
 
     offset: int
     raw: bytes
@@ -55,27 +64,36 @@ class RecordReader:
         self, limits: RecordLimits = LIMITS, *, check_signature: bool = True, offset: int = 0
     ) -> None:
         self._buffer = bytearray()
-        self._base = offset
+        self._origin = self._base = offset
         self._scanner = Scanner(limits)
         self._check_signature = check_signature
         self._limits = limits
-        self._doubt: RecordError | None = None  # a record that does not hash; what follows it will tell
+        self._reach = (
+            limits.header_bytes + MARKLINE_BYTES
+        )  # how far behind its outer markline an inner one stands
+        self._doubt: RecordError | None = None  # a Blob that does not hash; what follows it will tell
         self._lost: RecordError | None = None  # why the end was lost; the bad part begins at `_taken`
+        self._since = 0  # where the layer begins whose end was lost
         self._seek = 0
-        self._inner = ""  # the type letter of the embedded record that the bad part may still hold
-        self._inside = False  # the scanner is in that embedded record
+        self._inside = False  # the scanner is in an embedded record of the bad part
         self._searched = 0
+        self._vain = 0  # bytes that were hashed or scanned and have to be looked at again
         self._taken = 0  # bytes of the buffer that have left in items
 
     @property
     def work(self) -> int:
-        """Bytes looked at so far, those hashed not counted: linear in the bytes given."""
+        """Bytes scanned, searched and hashed so far: linear in the bytes given, whatever they are."""
         return self._scanner.work + self._searched
 
     @property
     def offset(self) -> int:
         """Where in the stream the first byte lies that has not left in an item."""
         return self._base
+
+    @property
+    def held(self) -> int:
+        """How many bytes wait for more."""
+        return len(self._buffer)
 
     def feed(self, data: bytes | memoryview) -> list[Item]:
         """Take bytes and return the items that they complete."""
@@ -88,15 +106,15 @@ class RecordReader:
 
     def _drain(self, final: bool) -> list[Item]:
         items: list[Item] = []
-        self._taken = 0
         while self._step(items, final):
             pass
         if self._taken:
-            # Positions in the scanner follow the buffer; a scan under way begins at its first byte.
+            # Positions follow the buffer; a scan under way begins behind what has left.
             del self._buffer[: self._taken]
             self._base += self._taken
             self._scanner.move(self._taken)
             self._seek -= self._taken
+            self._since -= self._taken
             self._taken = 0
         return items
 
@@ -120,14 +138,22 @@ class RecordReader:
                 self._lose(Truncated(reason=scanner.shortfall(), offset=stop - start))
             return final
         end = scanner.end
+        if self._vain and not self._may_waste(end - start, end) and self._is_overrun():
+            return True
         raw = bytes(memoryview(buffer)[start:end])
         layers = scanner.layers
-        if start:
-            layers = [(letter, at - start) for letter, at in layers]
+        self._searched += (end - start) * len(layers)
         try:
-            record = check_record(raw, layers, scanner.data - start, check_signature=self._check_signature)
+            record = check_record(raw, layers, scanner.data, start, check_signature=self._check_signature)
         except HashMismatch as error:
-            self._doubt = error
+            if error.fields["offset"] == layers[-1][1] - start:
+                self._vain += end - start
+                self._doubt = _bare(error)
+            elif self._has_swallowed(error):
+                self._vain += end - start
+                self._lose(error, start + error.fields["offset"])
+            else:  # the Blob did hash: its length, and so the end, is right
+                self._reject(items, end, error)
             return True
         except RecordError as error:
             self._reject(items, end, error)
@@ -141,8 +167,36 @@ class RecordReader:
             scanner.restart(end)
         return True
 
+    def _may_waste(self, size: int, position: int) -> bool:
+        """Tell whether so many bytes may be looked at in vain, this far into the stream."""
+        return self._vain + size <= VAIN * (self._base - self._origin + position)
+
+    def _is_overrun(self) -> bool:
+        """Give up a record whose data runs over a markline, without hashing it."""
+        scanner = self._scanner
+        end = scanner.end
+        found = MARKLINE.search(self._buffer, scanner.data, end)
+        at = found.start() if found else end
+        self._searched += at - scanner.data
+        if found is None:
+            return False
+        self._lose(Truncated(reason="another record begins in its data", offset=at - scanner.start))
+        self._seek = at
+        return True
+
+    def _has_swallowed(self, error: HashMismatch) -> bool:
+        """Tell whether a Plex or Seal was cut short in a header line, where the next record goes on."""
+        scanner = self._scanner
+        at = scanner.start + error.fields["offset"]
+        inner = min([mark for _, mark in scanner.layers if mark > at])
+        self._searched += inner - at
+        return (
+            self._may_waste(scanner.end - scanner.start, scanner.end)
+            and MARKLINE.search(self._buffer, at + 1, inner) is not None
+        )
+
     def _settle(self, items: list[Item], final: bool) -> bool:
-        """Believe the end of a record that does not hash where a record, or nothing, follows it."""
+        """Believe the end of a Blob that does not hash where a record, or nothing, follows it."""
         end = self._scanner.end
         follows = bytes(self._buffer[end : end + len(MARK)])
         if MARK.startswith(follows) and len(follows) < len(MARK) and not final:
@@ -150,55 +204,69 @@ class RecordReader:
         error, self._doubt = self._doubt, None
         assert error is not None
         if follows in (b"", MARK):
-            self._reject(items, end, error)
+            mark, data = self._scanner.layers[-1][1], self._scanner.data
+            self._searched += 2 * (end - data)
+            swallowed = find_swallowed(self._buffer, mark, data, end, self._limits)
+            self._reject(items, swallowed or end, error)
         else:
             self._lose(error)
         return True
 
     def _reject(self, items: list[Item], end: int, error: RecordError) -> None:
         """Set aside everything up to `end`."""
-        self._emit(items, end, self._lost or error)
-        self._lost, self._inner, self._inside = None, "", False
+        self._emit(items, end, self._lost or _bare(error))
+        self._lost, self._inside = None, False
         self._scanner.restart(end)
 
     def _emit(self, items: list[Item], end: int, error: RecordError) -> None:
-        error.with_traceback(None)  # its frames hold on to the buffer
         for at in range(self._taken, end, PIECE_BYTES):
             raw = bytes(memoryview(self._buffer)[at : min(end, at + PIECE_BYTES)])
             items.append(Rejected(self._base + at, raw, error))
         self._taken = end
 
-    def _lose(self, error: RecordError) -> None:
+    def _lose(self, error: RecordError, since: int | None = None) -> None:
+        """Give up the end of a record; the layer that begins at `since`, or the last one, is at fault."""
         scanner = self._scanner
-        layers = scanner.layers
-        self._lost = self._lost or error
+        self._lost = self._lost or _bare(error)
         self._inside = False
-        # A length that was read and proved wrong: the data lies behind, what it swallowed may be records.
-        self._inner = INNER.get(layers[-1][0], "") if layers else ""
-        self._seek = layers[-1][1] + 1 if layers else scanner.start + bool(scanner.start < len(self._buffer))
+        if since is None:
+            since = scanner.layers[-1][1] if scanner.layers else scanner.start
+        self._since, self._seek = since, since + 1
+        # A line that was read may hold the start of the next record, behind one that was cut short.
+        reached = max(since, scanner.line)
+        if self._may_waste(reached - since, reached):
+            self._vain += reached - since
+        else:
+            self._seek = max(self._seek, reached)
 
     def _search(self, items: list[Item], final: bool) -> bool:
         buffer, stop = self._buffer, len(self._buffer)
         assert self._lost is not None
         found = MARKLINE.search(buffer, self._seek)
-        if found is None:
+        if found is None and final:
             self._searched += stop - self._seek
-            keep = stop if final else max(self._seek, stop - MARKLINE_BYTES + 1)
-            self._searched -= stop - keep
-            self._seek = keep
-            if final and stop > self._taken:
-                self._reject(items, stop, self._lost)
-            elif not self._inner and keep - self._taken >= PIECE_BYTES:
-                self._emit(items, keep, self._lost)
-            elif keep - self._taken > self._limits.header_bytes:
-                self._inner = ""  # too far from its outer record to be embedded in it
+            self._reject(items, stop, self._lost)
             return False
-        at, letter = found.start(), chr(found[1][0])
-        del found
+        at = found.start() if found else max(self._seek, stop - MARKLINE_BYTES + 1)
         self._searched += at - self._seek
+        self._seek = at
+        # Whole pieces leave, but what may tell whether the next record is embedded stays.
+        spare = at - self._reach - self._taken
+        if spare >= PIECE_BYTES:
+            self._emit(items, self._taken + spare - spare % PIECE_BYTES, self._lost)
+        if found is None:
+            return False
         self._scanner.restart(at)
-        if letter == self._inner and at - self._taken <= self._limits.header_bytes:
+        since = max(0, self._since, at - self._reach)
+        self._searched += at - since
+        if is_embedded(buffer, since, at, chr(found[1][0])):
             self._inside = True
         else:
             self._reject(items, at, self._lost)
         return True
+
+
+def _bare(error: RecordError) -> RecordError:
+    """Return the error without what it has seen: tracebacks hold on to buffers."""
+    error.__traceback__ = error.__context__ = None
+    return error

@@ -3,13 +3,16 @@
 Rules of this file:
 1. The skeleton is marklines, header lines within the limits, inner marklines of the right type,
    `Data-Length`, the empty line. Nothing else is looked at, nothing is copied, nothing is hashed.
-2. An unreadable skeleton is a lost end: a `LostEnd` error. Whatever else is wrong with a record is the
+2. An unreadable skeleton is a lost end, and an error. Whatever else is wrong with a record is the
    checker's business, and the end is known.
 3. The scanner resumes where it stopped: each byte of a header is searched once, however it arrives,
    and once more in the attempt to take a whole skeleton at a stroke.
+4. How the bytes were cut changes nothing: neither the end, nor the error, nor its offset.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from lace.errors import RecordError
 from lace.record.grammar import (
@@ -70,9 +73,39 @@ class TooManyHeaders(RecordError):
     text = "more than {limit} header lines"
 
 
+Layers: TypeAlias = list[tuple[str, int]]
+"""(type letter, position of the markline), outermost first."""
+
 _BLOB_HEAD = MARKLINE_BYTES + len(b"Data-Length: ")
 INNER = {"S": "P", "P": "B"}
 NAMES = {"S": "Seal", "P": "Plex", "B": "Blob"}
+
+
+def read_skeleton(
+    buffer: bytes | bytearray, start: int, stop: int, limits: RecordLimits
+) -> tuple[Layers, int, int] | None:
+    """Return layers, start of data and end of a record whose skeleton is whole and within the limits.
+
+    None says nothing about the others: line by line is for them.
+    """
+    found = SKELETON.match(buffer, start, stop)
+    if found is None:
+        return None
+    _, (seal, seal_end), (plex, plex_end), (digits, digits_end) = found.regs
+    length = int(found[3])
+    if length > limits.data_bytes:
+        return None
+    data = digits_end + 2
+    mark = digits - _BLOB_HEAD
+    if plex < 0:
+        return [("B", mark)], data, data + length
+    if plex_end - plex > limits.header_bytes or buffer.count(b"\n", plex, plex_end) > limits.headers:
+        return None
+    if seal < 0:
+        return [("P", start), ("B", mark)], data, data + length
+    if seal_end - seal > limits.header_bytes or buffer.count(b"\n", seal, seal_end) > limits.headers:
+        return None
+    return [("S", start), ("P", plex - MARKLINE_BYTES), ("B", mark)], data, data + length
 
 
 class Scanner:
@@ -98,8 +131,7 @@ class Scanner:
     def restart(self, start: int) -> None:
         """Begin a new record at this position."""
         self.start = self._line = self._seek = start
-        self.layers: list[tuple[str, int]] = []
-        """(type letter, position of the markline), outermost first."""
+        self.layers: Layers = []
         self.data = self.end = -1
         """Where the Blob's data begins and the record ends, once known."""
         self._length = -1
@@ -120,6 +152,11 @@ class Scanner:
             self.data -= distance
             self.end -= distance
 
+    @property
+    def line(self) -> int:
+        """Where the line begins that is read, or could not be."""
+        return self._line
+
     def shortfall(self) -> str:
         """Say in words what the skeleton still waits for."""
         if self.end >= 0:
@@ -128,59 +165,45 @@ class Scanner:
 
     def advance(self, buffer: bytes | bytearray, stop: int) -> bool:
         """Read on up to `stop`; tell whether the record's end is known now."""
-        if self.end >= 0 or (self._seek == self.start and self._read_at_once(buffer, stop)):
+        if self.end >= 0:
             return True
+        if self._seek == self.start and not self.layers:
+            found = read_skeleton(buffer, self.start, stop, self.limits)
+            if found is not None:
+                self.layers, self.data, self.end = found
+                self.work += self.data - self.start
+                return True
+        return self._read_lines(buffer, stop)
+
+    def _read_lines(self, buffer: bytes | bytearray, stop: int) -> bool:
         layers, line, seek = self.layers, self._line, self._seek
         letter = layers[-1][0] if layers else ""
-        while True:
-            newline = buffer.find(b"\n", seek, stop)
-            if newline < 0:
-                self.work += stop - self._seek
-                self._line, self._seek = line, stop
-                if stop - line > LINE_BYTES or not layers:
-                    self._check_unended(buffer, line, stop)
-                return False
-            if letter == "B":
-                if self._length < 0:
-                    self._length = self._read_length(buffer, line, newline)
-                elif newline == line:
-                    self.work += newline + 1 - self._seek
-                    self.data = newline + 1
-                    self.end = newline + 1 + self._length
-                    return True
+        newline = seek
+        try:
+            while True:
+                newline = buffer.find(b"\n", seek, stop)
+                if newline < 0:
+                    newline = stop - 1
+                    if stop - line > LINE_BYTES or not layers:
+                        self._check_unended(buffer, line, stop)
+                    return False
+                if letter == "B":
+                    if self._length < 0:
+                        self._length = self._read_length(buffer, line, newline)
+                    elif newline == line:
+                        self.data = newline + 1
+                        self.end = newline + 1 + self._length
+                        return True
+                    else:
+                        raise self._blob_fault(buffer, line, newline)
+                elif not layers or buffer.startswith(MARK, line):
+                    letter = self._enter(buffer, line)
                 else:
-                    raise explain_blob(_start_of(buffer, line, newline), line - self.start)
-            elif not layers or buffer.startswith(MARK, line):
-                letter = self._enter(buffer, line)
-            else:
-                self._count_header(buffer, line, newline)
-            line = seek = newline + 1
-
-    def _read_at_once(self, buffer: bytes | bytearray, stop: int) -> bool:
-        """Take a skeleton that is whole and within the limits; line by line is for all others."""
-        found = SKELETON.match(buffer, self.start, stop)
-        if found is None:
-            return False
-        limits = self.limits
-        _, (seal, seal_end), (plex, plex_end), (digits, digits_end) = found.regs
-        length = int(found[3])
-        if length > limits.data_bytes:
-            return False
-        mark = digits - _BLOB_HEAD
-        if plex < 0:
-            self.layers = [("B", mark)]
-        elif plex_end - plex > limits.header_bytes or buffer.count(b"\n", plex, plex_end) > limits.headers:
-            return False
-        elif seal < 0:
-            self.layers = [("P", self.start), ("B", mark)]
-        elif seal_end - seal > limits.header_bytes or buffer.count(b"\n", seal, seal_end) > limits.headers:
-            return False
-        else:
-            self.layers = [("S", self.start), ("P", plex - MARKLINE_BYTES), ("B", mark)]
-        self.data = digits_end + 2
-        self.end = self.data + length
-        self.work += self.data - self.start
-        return True
+                    self._count_header(buffer, line, newline)
+                line = seek = newline + 1
+        finally:
+            self.work += newline + 1 - self._seek
+            self._line, self._seek = line, newline + 1
 
     def _enter(self, buffer: bytes | bytearray, line: int) -> str:
         found = MARKLINE.match(buffer, line)
@@ -217,7 +240,7 @@ class Scanner:
     def _read_length(self, buffer: bytes | bytearray, line: int, newline: int) -> int:
         found = DATA_LENGTH.fullmatch(buffer, line, newline) if newline - line <= LINE_BYTES else None
         if found is None:
-            raise explain_blob(_start_of(buffer, line, newline), line - self.start)
+            raise self._blob_fault(buffer, line, newline)
         digits = found[1]
         # int() of a long digit string is slow and may raise: the number of digits is looked at first.
         if len(digits) > LENGTH_DIGITS or int(digits) > self.limits.data_bytes:
@@ -228,6 +251,12 @@ class Scanner:
             )
         return int(digits)
 
+    def _blob_fault(self, buffer: bytes | bytearray, line: int, stop: int) -> RecordError:
+        offset = line - self.start
+        if stop - line > LINE_BYTES:
+            return _too_long(buffer, line, offset)
+        return explain_blob(bytes(buffer[line:stop]), offset)
+
     def _check_unended(self, buffer: bytes | bytearray, line: int, stop: int) -> None:
         """Refuse a line that cannot become right, without waiting for its end."""
         offset = line - self.start
@@ -235,17 +264,10 @@ class Scanner:
             seen = buffer[line : min(stop, line + len(MARK))]
             if not MARK.startswith(seen) or stop - line >= MARKLINE_BYTES:
                 raise BadMarkline(offset=offset)
-        elif self.layers[-1][0] == "B":
-            raise explain_blob(_start_of(buffer, line, stop), offset)
-        elif buffer.startswith(MARK, line):
+        elif self.layers[-1][0] != "B" and buffer.startswith(MARK, line):
             raise BadMarkline(offset=offset)
         else:
             raise _too_long(buffer, line, offset)
-
-
-def _start_of(buffer: bytes | bytearray, line: int, stop: int) -> bytes:
-    # At most one byte more than a line may have: the fault is the same wherever the bytes were cut.
-    return bytes(buffer[line : min(stop, line + LINE_BYTES + 1)])
 
 
 def _too_long(buffer: bytes | bytearray, line: int, offset: int) -> HeaderLine:

@@ -25,10 +25,11 @@ def _stored(letter: str, payload: bytes) -> bytes:
 
 
 def _header(name: str, value: str) -> bytes:
-    # An LF inside would end the line and start another one: say so here, where the pair is still whole.
+    # An LF would start another line, a colon in the name another value: say so where the pair is still whole.
     if "\n" in name or "\n" in value:
-        line = f"{name}: {value}"[:80]
-        raise HeaderLine(line=line, reason="a header is one line: it cannot hold LF", offset=0)
+        raise HeaderLine(line=f"{name}: {value}"[:80], reason="a header is one line, without LF", offset=0)
+    if ":" in name:
+        raise HeaderLine(line=f"{name}: {value}"[:80], reason="the name of a header has no colon", offset=0)
     return f"{name}: {value}\n".encode("utf-8", "surrogatepass")
 
 

@@ -1,0 +1,64 @@
+"""Ordinary files that records are read from and written to.
+
+Rules of this file:
+1. What the operating system says about a path becomes an error of ours that names it.
+2. A file that is written is whole or absent: it is written beside its place and moved there at the end.
+3. Nothing that is there is overwritten unless the caller says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from lace.errors import StoreError, Unavailable
+
+UNFINISHED: Final = ".part"
+
+
+class FileRefused(Unavailable):
+    """The operating system does not let us read or write a file."""
+
+    code = "file/refused"
+    text = "{where}: {reason}"
+
+
+class FileExists(StoreError):
+    """A file that would have been overwritten."""
+
+    code = "file/exists"
+    text = "{where} is there already and was not touched: choose another name, or ask to replace it"
+
+
+@contextmanager
+def file_faults(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about a path into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        # The reader of our own output going away is not about any file.
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise FileRefused(where=str(error.filename or path), reason=error.strerror or str(error)) from error
+
+
+@contextmanager
+def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
+    """Lend a file to write; it takes its name when the block ends well, and disappears otherwise."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    with file_faults(path):
+        if not replace and path.exists():
+            raise FileExists(where=str(path))
+        file = beside.open("wb")
+    try:
+        with file_faults(path):
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,356 @@
+"""A Lace: one store of records, and what people do with it.
+
+Rules of this file:
+1. Clock and dice are read here and nowhere below: the time of a new record, the randomness of a signature.
+2. Whatever names a record may be an id, the beginning of one, or `//group//app//name` for the newest there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace as changed
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack
+
+from lace.errors import Corrupt, InputError, RecordError
+from lace.facts import Fact, facts_of_record
+from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
+from lace.porcelain.formats import TABLE_FORMATS
+from lace.porcelain.journal import Journal
+from lace.porcelain.place import imports_folder, make_place, store_file
+from lace.porcelain.reference import ShortId, choose, find_record, parse_reference
+from lace.porcelain.rejects import RejectFile
+from lace.porcelain.sources import find_sources
+from lace.porcelain.table import (
+    ALL_COLUMNS,
+    COLUMNS,
+    Condition,
+    Row,
+    TableView,
+    all_columns,
+    parse_condition,
+    table_rows,
+    type_condition,
+)
+from lace.porcelain.times import parse_time, tai_from_nanoseconds
+from lace.porcelain.transfer import BATCH_RECORDS, Importer, ImportProgress, ImportReport
+from lace.record import Record, RecordLimits, make_blob, make_plex, make_seal, parse_record
+from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
+from lace.stores import (
+    MemoryStore,
+    Progress,
+    Rotten,
+    SqliteStore,
+    Statistics,
+    Store,
+    Stored,
+    StoreRecordId,
+    Verification,
+)
+from lace.text import RecordId, Tai, is_foreign_record_id
+
+LINK_HEADER: Final = "+Link"
+
+
+class HalfAPlace(InputError):
+    """A record with a part of a coordinate."""
+
+    code = "lace/place"
+    text = "group, app and name go together: {missing} is missing; leave all three out for a bare Blob"
+
+
+class BlobStaysBare(InputError):
+    """Headers or a signature for a record without a place."""
+
+    code = "lace/bare-blob"
+    text = "a bare Blob has no {what}: give group, app and name as well"
+
+
+def new_secret() -> Secret:
+    """Make a signing secret out of fresh randomness."""
+    return Secret(secrets.token_bytes(SECRET_BYTES))
+
+
+def now_tai() -> Tai:
+    """Read the clock."""
+    return tai_from_nanoseconds(time.time_ns())
+
+
+class Choices(TypedDict, total=False):
+    """Which rows of the table view to show, and in which order."""
+
+    where: Iterable[str | Condition]
+    types: str
+    """Letters of B, P and S."""
+    since: str
+    """A time that people type."""
+    until: str
+    """The same; a record of that very time is not shown."""
+    sort: str
+    descending: bool
+    limit: int
+
+
+class Lace:
+    """A store of records, with the verbs of the command line.
+
+    >>> with Lace() as lace:  # in memory
+    ...     made = lace.put(b"hello", group="u", app="notes", name="first")
+    ...     lace.get("//u//notes//first").id == made.id
+    True
+    """
+
+    def __init__(self, store: Store | None = None, *, journal: Path | None = None) -> None:
+        """Work with a store that is open already, or with a new one in memory.
+
+        `journal` is the folder that remembers how far an interrupted import came.
+        """
+        self.store: Store = MemoryStore() if store is None else store
+        self._journal = None if journal is None else Journal(journal)
+
+    @classmethod
+    def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
+        """Make a new lace in a folder: its store lies in the folder `.lace` there."""
+        file = make_place(Path(path))
+        return cls(SqliteStore(file, admit_inner=admit_inner), journal=imports_folder(file))
+
+    @classmethod
+    def open(cls, path: str | Path = ".", *, read_only: bool = False, admit_inner: bool = False) -> Lace:
+        """Open the lace of a folder, or a store file.
+
+        `admit_inner` also stores the records inside a Plex or Seal in their own right.
+        """
+        file = store_file(Path(path))
+        store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
+        return cls(store, journal=None if read_only else imports_folder(file))
+
+    def make(
+        self,
+        data: bytes,
+        *,
+        group: str | None = None,
+        app: str | None = None,
+        name: str | None = None,
+        tai: str | None = None,
+        extra: Iterable[tuple[str, str]] = (),
+        links: Iterable[str | tuple[str, str]] = (),
+        sign: Secret | None = None,
+    ) -> Record:
+        """Make a record without storing it: a Blob, with a place a Plex, signed a Seal.
+
+        A time may be TAI text or one that people type; without one it is now. A link is a target, or
+        (data, target).
+        """
+        headers = [*extra, *((LINK_HEADER, self._link(link)) for link in links)]
+        if group is None and app is None and name is None:
+            for what, given in (("headers", headers), ("time", tai), ("signature", sign)):
+                if given:
+                    raise BlobStaysBare(what=what)
+            return make_blob(data)
+        if group is None or app is None or name is None:
+            parts = {"group": group, "app": app, "name": name}
+            raise HalfAPlace(missing=next(part for part, given in parts.items() if given is None))
+        time = now_tai() if tai is None else parse_time(tai, now_tai())
+        plex = make_plex(group, app, name, time, data, headers)
+        return plex if sign is None else make_seal(plex, sign, secrets.token_bytes(AUX_BYTES))
+
+    def put(
+        self,
+        data: bytes,
+        *,
+        group: str | None = None,
+        app: str | None = None,
+        name: str | None = None,
+        tai: str | None = None,
+        extra: Iterable[tuple[str, str]] = (),
+        links: Iterable[str | tuple[str, str]] = (),
+        sign: Secret | None = None,
+    ) -> Record:
+        """Make a record, store it and return it when it is durable."""
+        record = self.make(
+            data, group=group, app=app, name=name, tai=tai, extra=extra, links=links, sign=sign
+        )
+        self.store.put(record)
+        return record
+
+    def put_records(self, records: Iterable[Record]) -> list[Stored]:
+        """Store records in one commit, all or none."""
+        return self.store.put_many(records)
+
+    def find(self, reference: str) -> RecordId:
+        """Return the id of the one record that text names; an id in full need not be stored."""
+        return find_record(self.store, reference)
+
+    def get(self, reference: str) -> Record:
+        """Return a record, hashed again from its stored bytes."""
+        return self.store.get(self.find(reference))
+
+    def facts(self, reference: str) -> list[Fact]:
+        """Return the facts of a record."""
+        return facts_of_record(self.get(reference))
+
+    def view(self, columns: Iterable[str] = COLUMNS, **choices: Unpack[Choices]) -> TableView:
+        """Choose columns and rows of the table view; the column `*` stands for every field there is.
+
+        Columns may also be one text with commas between them.
+        """
+        now = now_tai()
+        conditions = [parse_condition(e) if isinstance(e, str) else e for e in choices.get("where", ())]
+        if types := choices.get("types"):
+            conditions.append(type_condition(types))
+        for sign, moment in ((">=", choices.get("since")), ("<", choices.get("until"))):
+            if moment is not None:
+                conditions.append(Condition("TAI", sign, parse_time(moment, now)))
+        chosen = tuple(filter(None, columns.split(","))) if isinstance(columns, str) else tuple(columns)
+        if chosen == (ALL_COLUMNS,):
+            chosen = all_columns(self.store.segments())
+        sort, descending = choices.get("sort"), choices.get("descending", False)
+        return TableView(chosen, tuple(conditions), sort, descending, choices.get("limit"))
+
+    def ls(self, columns: Iterable[str] = COLUMNS, **choices: Unpack[Choices]) -> Iterator[Row]:
+        """Yield one row a record with these fields as columns, from fact columns alone."""
+        return self.rows(self.view(columns, **choices))
+
+    def rows(self, view: TableView) -> Iterator[Row]:
+        """Yield the rows of a view."""
+        return table_rows(self.store.segments(), view)
+
+    def verify(self, *references: str, progress: Progress | None = None) -> Verification:
+        """Hash and validate records again, signatures included.
+
+        Without references it looks at everything, and takes rotten records out of the store.
+        """
+        if not references:
+            return self.store.verify(progress)
+        rotten = []
+        for done, record_id in enumerate([self.find(each) for each in references], 1):
+            try:
+                raw = self.store.get(record_id).raw
+                # It was let in under its reader's limits, which may have been wider than the usual ones.
+                parse_record(raw, RecordLimits(len(raw), len(raw), len(raw)))
+            except (Corrupt, RecordError) as error:
+                rotten.append(Rotten(record_id, StoreRecordId(0), str(error)))
+            if progress is not None:
+                progress(done, len(references))
+        return Verification(checked=len(references), rotten=tuple(rotten), taken=False)
+
+    def import_records(
+        self,
+        *sources: str | Path | BinaryIO,
+        rejects: str | Path | None = None,
+        progress: Callable[[ImportProgress], None] | None = None,
+        resume: bool = True,
+        batch_records: int = BATCH_RECORDS,
+    ) -> ImportReport:
+        """Store the records of streams, files and folders of shards; set aside what is no record.
+
+        An import of files that was interrupted goes on where it was when it is called again, unless
+        `resume` is False. `rejects` is a file that bad parts are added to.
+        """
+        found = find_sources(sources)
+        journal = self._journal
+        if journal is not None and not resume:
+            journal.drop([source.identity for source in found if source.identity])
+        if rejects is None:
+            return Importer(self.store, journal, None, progress, batch_records=batch_records).run(found)
+        with RejectFile(Path(rejects)) as file:
+            return Importer(self.store, journal, file, progress, batch_records=batch_records).run(found)
+
+    def export_records(
+        self,
+        target: str | Path | BinaryIO,
+        *,
+        view: TableView | None = None,
+        shard_bytes: int | None = None,
+        replace: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportReport:
+        """Write stored records, all or those of a view, as one stream or as a folder of shards."""
+        rotten: list[RecordId] = []
+        if view is None:
+            ids = (record_id for _, record_id in self.store.ids())
+        else:
+            ids = (row.id for row in self.rows(changed(view, columns=())))
+        pieces = record_pieces(self.store, ids, rotten)
+        report = write_pieces(pieces, Target(_place(target), shard_bytes, replace), progress)
+        return changed(report, rotten=tuple(rotten))
+
+    def export_table(
+        self,
+        target: str | Path | BinaryIO,
+        view: TableView | None = None,
+        *,
+        format: Literal["jsonl", "csv"] = "jsonl",
+        shard_bytes: int | None = None,
+        replace: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportReport:
+        """Write a table view as `jsonl` or `csv`, as one stream or as a folder of files."""
+        shown = self.view() if view is None else view
+        chosen = TABLE_FORMATS[format]
+        head = chosen.head(shown.columns)
+        goal = Target(_place(target), shard_bytes, replace, chosen.suffix, f"lace-{format}/1", head)
+        return write_pieces(chosen.lines(self.rows(shown), shown.columns), goal, progress)
+
+    def rm(self, *references: str) -> list[RecordId]:
+        """Take records and their facts away; they may come back later. Each must be here."""
+        return self.store.remove([self._stored(each) for each in references])
+
+    def forget(self, *references: str) -> list[RecordId]:
+        """Take records away and keep them out, also ones never seen; return those that were here."""
+        return self.store.forget([self.find(each) for each in references])
+
+    def allow(self, *references: str) -> list[RecordId]:
+        """Let forgotten records in again; return those that were forgotten."""
+        return self.store.allow([self._forgotten(each) for each in references])
+
+    def forgotten(self) -> list[RecordId]:
+        """Return what is kept out."""
+        return self.store.forgotten()
+
+    def stat(self) -> Statistics:
+        """Return the store in numbers."""
+        return self.store.stats()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _link(self, link: str | tuple[str, str]) -> str:
+        data, target = ("", link) if isinstance(link, str) else link
+        # 020: unsupported record hash formats may appear in record-link targets.
+        named = target if is_foreign_record_id(target) else self.find(target)
+        return f"{data} {named}" if data else named
+
+    def _stored(self, reference: str) -> RecordId:
+        record_id = self.find(reference)
+        if not self.store.has(record_id):
+            self.store.get(record_id)  # raises that it is not here, with the name of the store
+        return record_id
+
+    def _forgotten(self, reference: str) -> RecordId:
+        parsed = parse_reference(reference)
+        if isinstance(parsed, ShortId):
+            kept_out = self.store.forgotten()
+            return choose(
+                parsed, [each for each in kept_out if each.startswith(parsed) or each[2:].startswith(parsed)]
+            )
+        return self.find(reference)
+
+
+def _place(target: str | Path | BinaryIO) -> Path | BinaryIO:
+    return Path(target) if isinstance(target, str) else target

@@ -1,0 +1,57 @@
+"""Where a lace lies on the disk.
+
+FOLDER/.lace/store.sqlite       the records
+FOLDER/.lace/imports/           how far interrupted imports came
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from lace.errors import Missing, StoreError
+from lace.porcelain.files import file_faults
+
+FOLDER: Final = ".lace"
+STORE_FILE: Final = "store.sqlite"
+IMPORTS_FOLDER: Final = "imports"
+
+
+class LaceExists(StoreError):
+    """A lace where one was to be made."""
+
+    code = "lace/exists"
+    text = "there is a lace in {where} already; nothing was changed"
+
+
+class NoLace(Missing):
+    """A folder without a lace."""
+
+    code = "lace/none"
+    text = "there is no lace in {where}: make one with `lace init`"
+
+
+def make_place(folder: Path) -> Path:
+    """Make room for a new lace in a folder; return its store file, which is not there yet."""
+    file = folder / FOLDER / STORE_FILE
+    with file_faults(file.parent):
+        if file.exists():
+            raise LaceExists(where=str(file.parent))
+        file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def store_file(path: Path) -> Path:
+    """Return the store file of a lace named by its folder, by the `.lace` in it, or by the file itself."""
+    with file_faults(path):
+        if not path.is_dir():
+            return path
+        for candidate in (path / FOLDER / STORE_FILE, path / STORE_FILE):
+            if candidate.exists():
+                return candidate
+    raise NoLace(where=str(path))
+
+
+def imports_folder(file: Path) -> Path:
+    """Return where the journal of imports into a store file lies."""
+    return file.with_name(IMPORTS_FOLDER if file.name == STORE_FILE else f"{file.name}.{IMPORTS_FOLDER}")

@@ -1,0 +1,140 @@
+"""Reading and checking records in a process of its own, ahead of the one that stores them.
+
+    this process                         the child
+    store a thousand records   ◀── pipe ──  read, parse, hash, verify the next ones
+
+Parsing and SQLite each keep a core busy, and threads do not run Python side by side. The pipe holds the child
+back when the store is the slower one.
+
+Rules of this file:
+1. Items come out in the order and with the offsets that a reader in this process gives.
+2. A child that ends without saying so is an error: nothing is taken for the end of a source but its end.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, Final
+
+from lace.errors import Unavailable
+from lace.record import Accepted, Item, Record, RecordReader, Rejected, pack_records, unpack_records
+
+CHUNK_BYTES: Final = 1024 * 1024
+WORTH_BYTES: Final = 8 * 1024 * 1024
+"""A smaller file is read before a child has started."""
+_RUN: Final = 500
+_FRAME: Final = struct.Struct("<cQ")
+_RECORDS, _REJECTED, _END, _FAULT = b"A", b"R", b"E", b"F"
+
+
+class ReaderLost(Unavailable):
+    """The reading process went away."""
+
+    code = "import/reader-lost"
+    text = "{where}: the process that reads it ended early; what was stored stays, run the import again"
+
+
+def read_items(file: BinaryIO, offset: int) -> Generator[list[Item], None, None]:
+    """Yield the items of an open file from an offset, read in this process."""
+    reader = RecordReader(offset=offset)
+    # What a pipe has at the moment, not all of a chunk: it may wait long for the rest of it.
+    read = getattr(file, "read1", file.read)
+    while chunk := read(CHUNK_BYTES):
+        yield reader.feed(chunk)
+    yield reader.close()
+
+
+def is_worth_it(size: int | None, offset: int) -> bool:
+    """Tell whether a file is long enough, and this machine wide enough, for a process of its own."""
+    return size is not None and size - offset >= WORTH_BYTES and len(os.sched_getaffinity(0)) > 1
+
+
+def read_items_ahead(path: Path, offset: int) -> Generator[list[Item], None, None]:
+    """Yield the items of a file from an offset, read by a child process."""
+    command = [sys.executable, "-m", "lace.porcelain.readahead", str(path), str(offset)]
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    try:
+        yield from _frames(child.stdout, path)
+    finally:
+        child.stdout.close()
+        child.kill()
+        child.wait()
+
+
+def _frames(pipe: IO[bytes], path: Path) -> Iterator[list[Item]]:
+    while True:
+        head = pipe.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            raise ReaderLost(where=str(path))
+        kind, size = _FRAME.unpack(head)
+        body = pipe.read(size)
+        if len(body) < size:
+            raise ReaderLost(where=str(path))
+        if kind == _END:
+            return
+        if kind == _FAULT:
+            number, reason = marshal.loads(body)
+            raise OSError(number, reason, str(path))
+        if kind == _REJECTED:
+            rejected: Rejected = pickle.loads(body)
+            yield [rejected]
+        else:
+            offsets, packed = marshal.loads(body)
+            yield list(map(Accepted, offsets, unpack_records(packed)))
+
+
+def main() -> None:
+    """Be the child: read the file that the arguments name and write frames."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this decides
+    path, offset = Path(sys.argv[1]), int(sys.argv[2])
+    out = sys.stdout.buffer
+    try:
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                for items in read_items(file, offset):
+                    _write_items(out, items)
+            _write(out, _END, b"")
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            _write(out, _FAULT, marshal.dumps((error.errno or 0, error.strerror or str(error))))
+        out.flush()
+    except BrokenPipeError:
+        os._exit(1)  # the other side has stopped; there is nobody to tell
+
+
+def _write_items(out: BinaryIO, items: list[Item]) -> None:
+    offsets: list[int] = []
+    records: list[Record] = []
+    for item in items:
+        if type(item) is Accepted:
+            offsets.append(item.offset)
+            records.append(item.record)
+            if len(records) < _RUN:
+                continue
+        if records:
+            _write(out, _RECORDS, marshal.dumps((offsets, pack_records(records))))
+            offsets, records = [], []
+        if type(item) is Rejected:
+            _write(out, _REJECTED, pickle.dumps(item))
+    if records:
+        _write(out, _RECORDS, marshal.dumps((offsets, pack_records(records))))
+
+
+def _write(out: BinaryIO, kind: bytes, body: bytes) -> None:
+    out.write(_FRAME.pack(kind, len(body)))
+    out.write(body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Files that are written whole or not at all, and the operating system's words told as ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.porcelain.files import FileExists, FileRefused, file_faults, new_file
+
+
+def test_a_new_file_appears_when_it_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with new_file(path) as file:
+        file.write(b"one")
+        assert not path.exists()
+    assert path.read_bytes() == b"one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), new_file(tmp_path / "a") as file:
+        file.write(b"one" * (1 // 0))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with pytest.raises(FileExists, match="was not touched"), new_file(path):
+        pass
+    assert path.read_bytes() == b"old"
+    with new_file(path, replace=True) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(FileRefused, match="No such file or directory") as caught,
+        new_file(tmp_path / "x" / "a"),
+    ):
+        pass
+    assert str(tmp_path) in str(caught.value)
+    assert caught.value.exit_code == 7
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    with pytest.raises(FileRefused, match="No space left"), file_faults(Path("a")):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_reader_that_went_away_is_not_about_a_file() -> None:
+    with pytest.raises(BrokenPipeError), file_faults(Path("a")):
+        raise BrokenPipeError
