@@ -11,7 +11,7 @@ the store: it is measured and judged at 30,000 and at 200,000 records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -27,14 +27,15 @@ from coincurve.context import GLOBAL_CONTEXT
 from bench.harness import Contender, Goal, Line, main
 from lace.facts import RECORD_PREDICATES, Columns, facts_of_record, parse_fact_line, write_fact_line
 from lace.porcelain import Shape, generate
-from lace.record import MARKLINE_BYTES, Accepted, Plex, RecordReader, parse_record
+from lace.porcelain.sources import find_sources
+from lace.porcelain.transfer import Importer
+from lace.record import MARKLINE_BYTES, Plex, parse_record
 from lace.signing import Secret, sign, verify
 from lace.stores import SqliteStore
 from lace.text import digest
 
 SEED = 2
 COMMIT = 1000
-PIECE = 1 << 16
 SETTINGS = (
     "page_size",
     "journal_mode",
@@ -127,16 +128,9 @@ def new_file() -> Iterator[Path]:
         yield Path(folder) / "bench.lace"
 
 
-def import_stream(store: SqliteStore, pieces: Iterable[bytes]) -> None:
-    """Store the records of a stream, a thousand a commit."""
-    reader = RecordReader()
-    waiting = []
-    for piece in pieces:
-        waiting += [item.record for item in reader.feed(piece) if isinstance(item, Accepted)]
-        while len(waiting) >= COMMIT:
-            store.put_many(waiting[:COMMIT], arriving=True)
-            del waiting[:COMMIT]
-    store.put_many(waiting, arriving=True)
+def import_file(store: SqliteStore, path: Path) -> None:
+    """Import a file as `lace import` does: read and checked by one process, stored by another."""
+    Importer(store, None, None, None, batch_records=COMMIT).run(find_sources([path]))
 
 
 class Copy(NamedTuple):
@@ -189,11 +183,13 @@ def import_more_line(quick: bool) -> AbstractContextManager[Line]:
 @contextmanager
 def import_of(count: int) -> Iterator[Line]:
     """Import a stream of generated records; the floor only inserts the rows that the import wrote."""
-    stream = b"".join([record.raw for record in generate(SEED, count)])
-    pieces = [stream[at : at + PIECE] for at in range(0, len(stream), PIECE)]
+    folder = TemporaryDirectory(prefix="lace-bench-")
+    stream = Path(folder.name) / "bench.records"
+    with stream.open("wb") as file:
+        file.writelines(record.raw for record in generate(SEED, count))
     with new_file() as path:
         with SqliteStore(path) as store:
-            import_stream(store, pieces)
+            import_file(store, stream)
         copy = read_back(path)
 
     @contextmanager
@@ -221,14 +217,15 @@ def import_of(count: int) -> Iterator[Line]:
             connection.execute("COMMIT")
 
     yield Line(
-        "import a stream into a sqlite store, 1000 a commit",
+        f"import {count:,} records into a sqlite store, 1000 a commit",
         "record",
         count,
         Contender("executemany of the same rows", plain, fresh_tables),
-        Contender("RecordReader, put_many", lambda store: import_stream(store, pieces), fresh_store),
+        Contender("import", lambda store: import_file(store, stream), fresh_store),
         Goal(0.5, "rate"),
         judged_by="wall",
     )
+    folder.cleanup()
 
 
 def ask(columns: Columns) -> tuple[list[int], int]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import lace
+from docs.cli_reference import render
 from lace.errors import LaceError
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -140,7 +141,7 @@ def number(value: object) -> str:
     return str(value)
 
 
-PAGES = {"errors.md": errors_page, "limits.md": limits_page}
+PAGES = {"cli.md": render, "errors.md": errors_page, "limits.md": limits_page}
 
 
 def main() -> None:

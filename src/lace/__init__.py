@@ -29,17 +29,19 @@ from lace.errors import (
 )
 
 if TYPE_CHECKING:
+    from lace.porcelain import Lace
     from lace.record import RecordReader, make_blob, make_plex, make_seal, parse_record
     from lace.signing import Secret, parse_secret
 
 __all__ = [
-    "Corrupt", "EngineError", "FactError", "InputError", "LaceError", "LacegramError", "LimitExceeded",
-    "LocalProtocolError", "Missing", "PolicyError", "ProtocolError", "RecordError", "RecordReader",
-    "RemoteProtocolError", "Secret", "StoreError", "TextError", "Unavailable",
+    "Corrupt", "EngineError", "FactError", "InputError", "Lace", "LaceError", "LacegramError",
+    "LimitExceeded", "LocalProtocolError", "Missing", "PolicyError", "ProtocolError", "RecordError",
+    "RecordReader", "RemoteProtocolError", "Secret", "StoreError", "TextError", "Unavailable",
     "__version__", "make_blob", "make_plex", "make_seal", "parse_record", "parse_secret",
 ]  # fmt: skip
 
 _DOORS = {
+    "lace.porcelain": ("Lace",),
     "lace.record": ("RecordReader", "make_blob", "make_plex", "make_seal", "parse_record"),
     "lace.signing": ("Secret", "parse_secret"),
 }

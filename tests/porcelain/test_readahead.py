@@ -83,3 +83,11 @@ def test_rejected_items_cross_the_pipe_with_their_reason(damaged: Path) -> None:
     rejected = [i for items in read_items_ahead(damaged, 0) for i in items if isinstance(i, Rejected)]
     assert "record/markline" in {item.error.code for item in rejected}
     assert all(str(item.error) for item in rejected)
+
+
+def test_a_long_bad_part_has_one_reason_in_all_its_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "noise.records"
+    path.write_bytes(b"x" * 300_000 + next(iter(generate(1, 1))).raw + b"y" * 10)
+    rejected = [i for items in read_items_ahead(path, 0) for i in items if isinstance(i, Rejected)]
+    assert len(rejected) > 3
+    assert len({id(item.error) for item in rejected}) == 2

@@ -1,4 +1,12 @@
-"""What a user works with: a Lace, keys, streams of records, tables, and made-up record sets."""
+"""What a user works with: a Lace, keys, streams of records, tables, rules, and made-up record sets.
+
+What has to do with rules is loaded when it is first used: most commands never do.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import FileExists, FileRefused, file_faults, new_file
@@ -49,16 +57,75 @@ from lace.porcelain.table import (
 from lace.porcelain.times import NotATime, parse_time, show_time, tai_from_nanoseconds
 from lace.porcelain.transfer import ImportProgress, ImportReport
 
+if TYPE_CHECKING:
+    from lace.porcelain.factfile import (
+        BadFactFile,
+        FactFault,
+        LineTooLong,
+        parse_facts,
+        read_facts,
+    )
+    from lace.porcelain.layout import Block, cut_blocks, join_blocks
+    from lace.porcelain.resident import ResidentFacts
+    from lace.porcelain.rules import (
+        NotAFact,
+        NotAPredicate,
+        RuleFile,
+        RuleFileTooBig,
+        RulesRefused,
+        parse_predicate,
+        read_goal,
+        read_question,
+        read_rules,
+        refuse_rules,
+        render_diagnostics,
+        replace_file,
+        summarize_diagnostics,
+    )
+    from lace.porcelain.workbench import (
+        Answers,
+        Evaluated,
+        NotDerived,
+        RuleProfile,
+        Workbench,
+        compile_wanted,
+    )
+
 __all__ = [
     "ALL_COLUMNS", "COLUMNS", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE", "TABLE_FORMATS",
-    "AlreadyThere", "AmbiguousId", "BadColumn", "BadCondition", "BadCoordinate", "BadKeyName", "BadManifest",
-    "BadShape", "BadType", "BlobStaysBare", "Cell", "Condition", "Coordinate", "Counts", "DamagedBackup",
-    "DamagedKey", "DiskRefuses", "EmptyPassphrase", "ExportReport", "FileExists", "FileRefused",
-    "HalfAPlace", "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists",
-    "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAReference",
-    "NotATime", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
-    "PassphraseNeeded", "ReaderLost", "Row", "ScryptCost", "Shape", "ShardWriter", "ShardsExist",
-    "TableFormat", "TableView", "WrongPassphrase", "cell_text", "file_faults", "generate", "generate_pair",
-    "new_file", "new_secret", "now_tai", "parse_condition", "parse_coordinate", "parse_time", "row_object",
-    "show_time", "store_file", "table_rows", "tai_from_nanoseconds", "write_records",
+    "AlreadyThere", "AmbiguousId", "Answers", "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile",
+    "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "Cell", "Condition",
+    "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase", "Evaluated",
+    "ExportReport", "FactFault", "FileExists", "FileRefused", "HalfAPlace", "ImportProgress", "ImportReport",
+    "KeyEntry", "Keyring", "Lace", "LaceExists", "LineTooLong", "NewerBackup", "NewerKey", "NoLace",
+    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAFact", "NotAPredicate", "NotAReference", "NotATime",
+    "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
+    "PassphraseNeeded", "ReaderLost", "ResidentFacts", "Row", "RuleFile", "RuleFileTooBig", "RuleProfile",
+    "RulesRefused", "ScryptCost", "Shape", "ShardWriter", "ShardsExist", "TableFormat", "TableView",
+    "Workbench", "WrongPassphrase", "cell_text", "compile_wanted", "cut_blocks", "file_faults", "generate",
+    "generate_pair", "join_blocks", "new_file", "new_secret", "now_tai", "parse_condition",
+    "parse_coordinate", "parse_facts", "parse_predicate", "parse_time", "read_facts", "read_goal",
+    "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
+    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "write_records",
 ]  # fmt: skip
+
+_ROOMS = {
+    "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
+    "layout": ("Block", "cut_blocks", "join_blocks"),
+    "resident": ("ResidentFacts",),
+    "rules": (
+        "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused", "parse_predicate",
+        "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file",
+        "summarize_diagnostics",
+    ),
+    "workbench": ("Answers", "Evaluated", "NotDerived", "RuleProfile", "Workbench", "compile_wanted"),
+}  # fmt: skip
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'lace.porcelain' has no attribute {name!r}")
+    value = getattr(import_module(f"lace.porcelain.{_ROOM_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -7,7 +7,8 @@ Parsing and SQLite each keep a core busy, and threads do not run Python side by 
 back when the store is the slower one.
 
 Rules of this file:
-1. Items come out in the order and with the offsets that a reader in this process gives.
+1. Items come out in the order and with the offsets that a reader in this process gives; the pieces of one
+   bad part share one error, as they do there.
 2. A child that ends without saying so is an error: nothing is taken for the end of a source but its end.
 """
 
@@ -30,6 +31,7 @@ from lace.record import Accepted, Item, Record, RecordReader, Rejected, pack_rec
 CHUNK_BYTES: Final = 1024 * 1024
 WORTH_BYTES: Final = 8 * 1024 * 1024
 """A smaller file is read before a child has started."""
+_CHILD: Final = "from lace.porcelain.readahead import main; main()"
 _RUN: Final = 500
 _FRAME: Final = struct.Struct("<cQ")
 _RECORDS, _REJECTED, _END, _FAULT = b"A", b"R", b"E", b"F"
@@ -59,7 +61,7 @@ def is_worth_it(size: int | None, offset: int) -> bool:
 
 def read_items_ahead(path: Path, offset: int) -> Generator[list[Item], None, None]:
     """Yield the items of a file from an offset, read by a child process."""
-    command = [sys.executable, "-m", "lace.porcelain.readahead", str(path), str(offset)]
+    command = [sys.executable, "-c", _CHILD, str(path), str(offset)]
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert child.stdout is not None
     try:
@@ -71,6 +73,7 @@ def read_items_ahead(path: Path, offset: int) -> Generator[list[Item], None, Non
 
 
 def _frames(pipe: IO[bytes], path: Path) -> Iterator[list[Item]]:
+    reason, error = -1, None
     while True:
         head = pipe.read(_FRAME.size)
         if len(head) < _FRAME.size:
@@ -82,11 +85,13 @@ def _frames(pipe: IO[bytes], path: Path) -> Iterator[list[Item]]:
         if kind == _END:
             return
         if kind == _FAULT:
-            number, reason = marshal.loads(body)
-            raise OSError(number, reason, str(path))
+            number, words = marshal.loads(body)
+            raise OSError(number, words, str(path))
         if kind == _REJECTED:
-            rejected: Rejected = pickle.loads(body)
-            yield [rejected]
+            number, rejected = pickle.loads(body)
+            if number != reason:
+                reason, error = number, rejected.error
+            yield [rejected._replace(error=error)]
         else:
             offsets, packed = marshal.loads(body)
             yield list(map(Accepted, offsets, unpack_records(packed)))
@@ -101,8 +106,9 @@ def main() -> None:
         try:
             with path.open("rb") as file:
                 file.seek(offset)
+                reasons = _Reasons()
                 for items in read_items(file, offset):
-                    _write_items(out, items)
+                    _write_items(out, items, reasons)
             _write(out, _END, b"")
         except BrokenPipeError:
             raise
@@ -113,7 +119,21 @@ def main() -> None:
         os._exit(1)  # the other side has stopped; there is nobody to tell
 
 
-def _write_items(out: BinaryIO, items: list[Item]) -> None:
+class _Reasons:
+    """Numbers for errors: the pieces of one bad part have the same."""
+
+    def __init__(self) -> None:
+        self._last: object = None
+        self._number = 0
+
+    def number(self, error: object) -> int:
+        if error is not self._last:
+            self._last = error
+            self._number += 1
+        return self._number
+
+
+def _write_items(out: BinaryIO, items: list[Item], reasons: _Reasons) -> None:
     offsets: list[int] = []
     records: list[Record] = []
     for item in items:
@@ -126,7 +146,7 @@ def _write_items(out: BinaryIO, items: list[Item]) -> None:
             _write(out, _RECORDS, marshal.dumps((offsets, pack_records(records))))
             offsets, records = [], []
         if type(item) is Rejected:
-            _write(out, _REJECTED, pickle.dumps(item))
+            _write(out, _REJECTED, pickle.dumps((reasons.number(item.error), item)))
     if records:
         _write(out, _RECORDS, marshal.dumps((offsets, pack_records(records))))
 
@@ -134,7 +154,3 @@ def _write_items(out: BinaryIO, items: list[Item]) -> None:
 def _write(out: BinaryIO, kind: bytes, body: bytes) -> None:
     out.write(_FRAME.pack(kind, len(body)))
     out.write(body)
-
-
-if __name__ == "__main__":
-    main()

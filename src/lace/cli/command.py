@@ -1,0 +1,56 @@
+"""What a command is, and what it gets when it is called.
+
+Rules of this package:
+1. A command's file loads quickly: what is slow (stores, signing, rich) is imported by `run`.
+2. `run` returns the exit code: 0 done, 1 no (not found, damage found, `--strict`). Errors are raised.
+3. What a program may want to read goes to stdout, as JSON with `--json`; everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from lace.cli.output import Output
+from lace.cli.world import World
+
+if TYPE_CHECKING:
+    from lace.porcelain import Keyring, Lace
+
+
+class Call(NamedTuple):
+    """One call of a command."""
+
+    args: Namespace
+    out: Output
+    world: World
+
+    def open(self, *, read_only: bool = False, admit_inner: bool = False) -> Lace:
+        """Open the lace that `--store`, the environment or the current folder names."""
+        from lace.cli.reports import note_reports
+        from lace.porcelain import Lace
+
+        note_reports(self.out)
+        return Lace.open(self.world.find_lace(self.args.store), read_only=read_only, admit_inner=admit_inner)
+
+    def keyring(self) -> Keyring:
+        """Return the keys that `--keys` or the environment names."""
+        from lace.porcelain import Keyring
+
+        return Keyring(self.world.find_keys(self.args.keys))
+
+
+class Command(NamedTuple):
+    """A verb of the command line."""
+
+    name: str
+    summary: str
+    """One line, without a full stop."""
+    details: str
+    examples: tuple[str, ...]
+    """Command lines that work in a folder with a lace, a key and the records of `lace gen`."""
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Call], int]
+    commands: tuple[Command, ...] = ()
+    """Verbs below this one."""

@@ -1,0 +1,98 @@
+"""`lace VERB …`: from the command line to a command, and from what happens to an exit code.
+
+Rules of this file:
+1. An error of ours is one sentence with its code on stderr, never a traceback. Anything else is a bug, and
+   is shown as one.
+2. Interrupted is 130, with a word about what is stored. A reader that went away is 141, without a word.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from lace.cli import (
+    allow,
+    export,
+    facts,
+    forget,
+    gen,
+    get,
+    import_,
+    init,
+    key,
+    ls,
+    put,
+    rm,
+    stat,
+    verify,
+)
+from lace.cli.command import Call
+from lace.cli.grammar import make_parser
+from lace.cli.output import Output
+from lace.cli.world import World
+from lace.errors import LaceError
+
+COMMANDS = tuple(
+    module.COMMAND
+    for module in (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
+)
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    out = Output(as_json="--json" in given)
+    try:
+        code = _run(given, out)
+        sys.stdout.flush()
+        return code
+    except LaceError as error:
+        return _fail(out, error)
+    except KeyboardInterrupt:
+        out.note(f"interrupted; {out.kept or 'whatever was reported stored is stored'}")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return BROKEN_PIPE
+    except OSError as error:
+        from lace.porcelain import FileRefused
+
+        return _fail(out, FileRefused(where=error.filename or "output", reason=error.strerror or str(error)))
+
+
+def _run(given: list[str], out: Output) -> int:
+    parser = make_parser(COMMANDS)
+    try:
+        args, unknown = parser.parse_known_args(given)
+    except SystemExit as ended:  # --help and --version have written what was asked for
+        return int(ended.code or 0)
+    out.as_json = args.json
+    command = getattr(args, "command", None)
+    if unknown:
+        # Said by the verb's own parser, so that its own help is named.
+        (args.parser if command else parser).error(f"unknown: {' '.join(unknown)}")
+    if command is None or command.commands:
+        (args.parser if command else parser).print_help()
+        return 2
+    code: int = command.run(Call(args, out, World.here()))
+    return code
+
+
+def _fail(out: Output, error: LaceError) -> int:
+    out.error(error)
+    if out.kept and not out.as_json:
+        out.note(out.kept)
+    return error.exit_code
+
+
+def _drop_stdout() -> None:
+    """Let what is still buffered go nowhere: flushing it at exit would complain again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # stdout is no file, as under a test
+        return

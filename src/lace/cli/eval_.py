@@ -1,0 +1,108 @@
+"""lace eval"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import Usage, parse_count
+from lace.cli.output import Output, count
+from lace.cli.rulefiles import (
+    add_facts,
+    add_limits,
+    add_rule_file,
+    add_wanted,
+    chosen_predicates,
+    load_program,
+    open_workbench,
+    telling,
+    write_details,
+)
+
+if TYPE_CHECKING:
+    from lace.porcelain import Answers, Workbench
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    add_rule_file(parser)
+    add_wanted(parser, "write facts of this predicate (else: of every one that the rules derive)")
+    parser.add_argument(
+        "-Q", "--query", metavar="QUESTION",
+        help="write what the variables of an atom can be, or of several: \"Selected(P), not Old(P)\"",
+    )  # fmt: skip
+    parser.add_argument("-n", "--limit", metavar="N", type=parse_count, help="write at most so many")
+    add_facts(parser)
+    add_limits(parser)
+
+
+def _run(call: Call) -> int:
+    args = call.args
+    if args.query is not None and args.want:
+        raise Usage(reason="give --query or --want, not both", command="lace eval")
+    program = load_program(call, args.file)
+    with open_workbench(call) as bench:
+        bench.use(program)
+        return _facts(call, bench) if args.query is None else _answers(call, bench)
+
+
+def _facts(call: Call, bench: Workbench) -> int:
+    from lace.facts import write_fact_line
+
+    evaluated = bench.evaluate(chosen_predicates(call.args.want))
+    facts = evaluated.facts()
+    for fact in islice(facts, call.args.limit):
+        call.out.result(write_fact_line(fact), list(fact))
+    _tell_more(call.out, sum(1 for _ in facts), "fact", "facts")
+    return 0
+
+
+def _answers(call: Call, bench: Workbench) -> int:
+    from lace.porcelain import read_question, render_diagnostics
+
+    with telling(call.out):
+        question = read_question(call.args.query, bench.program, bench.supplied())
+    write_details(render_diagnostics(question.warnings, "the question"))
+    answers = bench.ask(question)
+    shown = answers.rows[: call.args.limit]
+    for row in shown:
+        call.out.result(answer_line(answers, row), dict(zip(answers.variables, row, strict=True)))
+    if not answers.variables and not answers.rows and not call.out.as_json:
+        call.out.line("no")
+    _tell_more(call.out, len(answers.rows) - len(shown), "answer", "answers")
+    return 0 if answers.rows else 1
+
+
+def answer_line(answers: Answers, row: Sequence[str]) -> str:
+    """Write the values of one answer for people.
+
+    >>> from lace.porcelain import Answers
+    >>> answer_line(Answers(("P", "N"), []), ("a", "it's")), answer_line(Answers((), []), ())
+    ("P='a', N='it\\\\\\\\'s'", 'yes')
+    """
+    from lace.facts import write_constant
+
+    pairs = zip(answers.variables, row, strict=True)
+    return ", ".join(f"{name}={write_constant(value)}" for name, value in pairs) or "yes"
+
+
+def _tell_more(out: Output, more: int, noun: str, nouns: str) -> None:
+    if more:
+        out.note(f"and {count(more, noun, nouns)} more")
+
+
+COMMAND = Command(
+    "eval",
+    "evaluate rules over a lace",
+    "Writes the derived facts, one a line, sorted. With --query it writes the answers to a question instead, "
+    "one a line; exit code 1 where there is none. With --json: a list a fact, an object an answer.",
+    (
+        "echo \"Selected(P,N) :- Have(P), Field(P,'Group',_,'u'), Field(P,'Name',_,N).\" > mine.lacegram",
+        "lace eval mine.lacegram --limit 3",
+        "lace eval mine.lacegram --query \"Selected(P,'first')\"",
+    ),
+    _arguments,
+    _run,
+)

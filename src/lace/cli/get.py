@@ -1,0 +1,82 @@
+"""lace get"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lace.cli.command import Call, Command
+
+if TYPE_CHECKING:
+    from lace.record import Record
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("record", metavar="RECORD", help="an id, the beginning of one, or //group//app//name")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--raw", action="store_true", help="the whole record as it is stored")
+    form.add_argument("--headers", action="store_true", help="the fields instead of the data")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write a file instead of stdout")
+    parser.add_argument("--force", action="store_true", help="replace FILE")
+
+
+def _run(call: Call) -> int:
+    from lace.porcelain import new_file
+
+    args, out = call.args, call.out
+    out.tells_damage = True
+    with call.open(read_only=True) as lace:
+        record = lace.get(args.record)
+    if out.as_json:
+        out.value(_described(record, only_fields=args.headers or args.out))
+        if not args.out:
+            return 0
+    if args.raw:
+        content = record.raw
+    elif args.headers:
+        content = "".join(f"{name}: {value}\n" for name, value in _fields(record)).encode()
+    else:
+        content = _data(record)
+    if args.out:
+        with new_file(Path(args.out), replace=args.force) as file:
+            file.write(content)
+    else:
+        out.data(content)
+    return 0
+
+
+def _data(record: Record) -> bytes:
+    from lace.record import Blob, Plex
+
+    if isinstance(record, Blob):
+        return record.data
+    return record.blob.data if isinstance(record, Plex) else record.plex.blob.data
+
+
+def _fields(record: Record) -> list[tuple[str, str]]:
+    from lace.facts import facts_of_record
+
+    return [(fact[2], fact[4]) for fact in facts_of_record(record) if fact[0] == "Field"]
+
+
+def _described(record: Record, *, only_fields: bool) -> dict[str, Any]:
+    described: dict[str, Any] = {"id": record.id, "fields": _fields(record)}
+    if only_fields:
+        return described
+    data = _data(record)
+    try:
+        return {**described, "text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {**described, "base64": b64encode(data).decode()}
+
+
+COMMAND = Command(
+    "get",
+    "write the data of a record",
+    "With --json: the fields, and the data as `text` where it is UTF-8 and else as `base64`.",
+    ("lace get //u//notes//first", "lace get //u//notes//first --headers"),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,225 @@
+"""lace put"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import Usage
+from lace.cli.output import count
+from lace.cli.passphrases import add_passphrase, open_key
+from lace.errors import LaceError
+
+if TYPE_CHECKING:
+    from lace.porcelain import Lace
+    from lace.record import Record
+    from lace.signing import Secret
+
+_BATCH_RECORDS = 1000
+_BATCH_BYTES = 16 * 1024 * 1024
+
+
+class _Input(NamedTuple):
+    """One file to store."""
+
+    path: Path | None
+    """None is stdin."""
+    name: str | None
+    """What its Name would be, where none is given."""
+
+    def __str__(self) -> str:
+        return str(self.path or "-")
+
+    def read(self) -> bytes:
+        return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(": ")
+    if not colon:
+        raise ArgumentTypeError(f"{text!r} is no header: write 'Name: value'")
+    return name, value
+
+
+def _link(text: str) -> tuple[str, str]:
+    # Paths may hold spaces: a coordinate goes to the end.
+    if text.startswith("//"):
+        return "", text
+    data, found, coordinate = text.partition(" //")
+    if found:
+        return data, f"//{coordinate}"
+    data, _, target = text.rpartition(" ")
+    return data, target
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for stdin")
+    place = parser.add_argument_group("where it goes; without these it is a bare Blob")
+    place.add_argument("--group", metavar="PATH", help="the group")
+    place.add_argument("--app", metavar="PATH", help="the app")
+    place.add_argument(
+        "--name", metavar="PATH",
+        help="the name (else: the file's own); for several files what comes before theirs",
+    )  # fmt: skip
+    said = parser.add_argument_group("what is said about it")
+    said.add_argument(
+        "--header", metavar="'NAME: VALUE'", type=_header, action="append", default=[], help="an extra header"
+    )
+    said.add_argument(
+        "--link", metavar="'[DATA ]RECORD'", type=_link, action="append", default=[],
+        help="a link to a record: an id, its beginning, or //group//app//name",
+    )  # fmt: skip
+    time = said.add_mutually_exclusive_group()
+    time.add_argument(
+        "--tai", metavar="TIME", help="its time (else: now): TAI text, 2024-01-31, '2024-01-31 12:30'"
+    )
+    time.add_argument("--mtime", action="store_true", help="its time is that of the file's last change")
+    signing = parser.add_argument_group("signing")
+    signing.add_argument("--sign", action="store_true", help="sign with the default key")
+    signing.add_argument("--key", metavar="NAME", help="sign with this key")
+    add_passphrase(signing)  # type: ignore[arg-type]
+    parser.add_argument("--all", action="store_true", help="in folders, also what begins with a dot")
+    parser.add_argument(
+        "--admit-inner", action="store_true", help="store the inner records in their own right too"
+    )
+
+
+def _run(call: Call) -> int:
+    args = call.args
+    secret = _secret(call)
+    inputs = [each for path in args.paths for each in _inputs(path, args.all)]
+    if not inputs:
+        raise Usage(reason="there are no files in " + ", ".join(args.paths), command="lace put")
+    with call.open(admit_inner=args.admit_inner) as lace:
+        return _Putting(call, lace, secret, several=len(inputs) > 1).run(inputs)
+
+
+class _Putting:
+    """Stores files in commits of many, and tells of each what became of it."""
+
+    def __init__(self, call: Call, lace: Lace, secret: Secret | None, *, several: bool) -> None:
+        self._args, self._out = call.args, call.out
+        self._lace = lace
+        self._secret = secret
+        self._several = several
+        self._batch: list[tuple[_Input, Record]] = []
+        self._bytes = 0
+        self._done = 0
+        self._code = 0
+
+    def run(self, inputs: list[_Input]) -> int:
+        """Store all inputs; one that cannot be stored does not stop the others."""
+        for each in inputs:
+            try:
+                record = self._make(each)
+            except LaceError as error:
+                self._fail(error, each)
+                continue
+            self._batch.append((each, record))
+            self._bytes += record.size
+            if len(self._batch) >= _BATCH_RECORDS or self._bytes >= _BATCH_BYTES:
+                self._commit()
+        self._commit()
+        return self._code
+
+    def _fail(self, error: LaceError, given: _Input) -> None:
+        if not self._several:
+            raise error
+        self._out.error(error, str(given))
+        self._code = self._code or error.exit_code
+
+    def _make(self, given: _Input) -> Record:
+        from lace.porcelain import file_faults, tai_from_nanoseconds
+
+        args = self._args
+        with file_faults(given.path or Path("-")):
+            data = given.read()
+            tai = args.tai
+            if args.mtime and given.path is not None:
+                tai = tai_from_nanoseconds(given.path.stat().st_mtime_ns)
+        name = args.name
+        if args.group is not None or args.app is not None:
+            if name is None:
+                name = given.name
+            elif self._several and given.name is not None:
+                name = f"{name}/{given.name}"
+        return self._lace.make(
+            data, group=args.group, app=args.app, name=name, tai=tai,
+            extra=args.header, links=args.link, sign=self._secret,
+        )  # fmt: skip
+
+    def _commit(self) -> None:
+        from lace.stores import Forgotten
+
+        if not self._batch:
+            return
+        batch, self._batch, self._bytes = self._batch, [], 0
+        try:
+            outcomes = self._lace.put_records([record for _, record in batch])
+        except Forgotten as error:
+            if len(batch) == 1:
+                self._fail(error, batch[0][0])
+                return
+            # One forgotten record holds back its whole commit: each gets one of its own.
+            for each in batch:
+                self._batch = [each]
+                self._commit()
+            return
+        for (given, record), stored in zip(batch, outcomes, strict=True):
+            text = f"{record.id}  {given}" if self._several else record.id
+            self._out.result(text, {"id": record.id, "new": stored.new, "source": str(given)})
+        self._done += len(batch)
+        self._out.kept = f"{count(self._done, 'record')} stored"
+
+
+def _secret(call: Call) -> Secret | None:
+    from lace.cli.key import NoDefaultKey
+
+    args: Namespace = call.args
+    if not args.sign and args.key is None:
+        return None
+    keyring = call.keyring()
+    name = args.key or keyring.default()
+    if name is None:
+        raise NoDefaultKey(where=str(keyring.folder))
+    return open_key(keyring, name, args)
+
+
+def _inputs(text: str, hidden: bool) -> Iterator[_Input]:
+    if text == "-":
+        yield _Input(None, None)
+        return
+    path = Path(text)
+    if not path.is_dir():
+        yield _Input(path, path.name)
+        return
+    for folder, folders, files in os.walk(path):
+        # A lace is not put into a lace, whatever is asked for.
+        folders[:] = sorted(f for f in folders if f != ".lace" and (hidden or not f.startswith(".")))
+        for file in sorted(files):
+            if hidden or not file.startswith("."):
+                found = Path(folder, file)
+                # A pipe or a socket is nothing to store; a link to nowhere is told when it is read.
+                if found.is_file() or not found.exists():
+                    yield _Input(found, found.relative_to(path).as_posix())
+
+
+COMMAND = Command(
+    "put",
+    "store files as records",
+    "With --group and --app a file becomes a Plex at //group//app//name, without them a bare Blob; signed it "
+    "becomes a Seal. A folder is stored file by file, names relative to it.",
+    (
+        "lace put hello.txt",
+        "lace put --group u --app notes --name first --header 'Tag: new' --sign hello.txt",
+        "echo hi | lace put --group u --app notes --name second --link 'reply //u//notes//first' -",
+        "lace put --group u --app docs papers",
+    ),
+    _arguments,
+    _run,
+)

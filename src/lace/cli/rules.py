@@ -1,0 +1,30 @@
+"""lace rules check, fmt, id, plan, profile"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from lace.cli import rules_check, rules_fmt, rules_id, rules_plan, rules_profile
+from lace.cli.command import Call, Command
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    return None
+
+
+def _run(call: Call) -> int:
+    raise AssertionError("a verb below this one is called")
+
+
+COMMAND = Command(
+    "rules",
+    "check, format, name and measure rules",
+    "Rules are lacegrams, one rule a line, or annotated source with # comments and #:json lines.",
+    (
+        "echo \"Selected(P) :- Have(P), Field(P,'Group',_,'u').\" > mine.lacegram",
+        "lace rules check mine.lacegram",
+    ),
+    _arguments,
+    _run,
+    tuple(each.COMMAND for each in (rules_check, rules_fmt, rules_id, rules_plan, rules_profile)),
+)

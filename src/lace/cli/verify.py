@@ -1,0 +1,50 @@
+"""lace verify"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from lace.cli.command import Call, Command
+from lace.cli.output import count
+from lace.cli.progress import progress_bar
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("records", metavar="RECORD", nargs="*", help="these records (else: everything)")
+    parser.add_argument("--read-only", action="store_true", help="look, and leave the store as it is")
+
+
+def _run(call: Call) -> int:
+    args, out = call.args, call.out
+    out.tells_damage = True
+    with call.open(read_only=args.read_only) as lace, progress_bar("verifying", "records") as update:
+        found = lace.verify(*args.records, progress=update)
+    if out.as_json:
+        out.value({
+            "sound": found.sound, "checked": found.checked, "taken": found.taken, "mended": found.mended,
+            "rotten": [each._asdict() for each in found.rotten], "damage": list(found.damage),
+        })  # fmt: skip
+        return 0 if found.sound else 1
+    for each in found.rotten:
+        out.line(f"{each.record_id} is damaged: {each.reason}")
+    for line in found.damage:
+        out.line(f"the file is damaged: {line}")
+    if found.mended:
+        out.line(f"wrote {count(found.mended, 'segment')} of fact columns again")
+    if found.rotten:
+        taken = "taken out of the store" if found.taken else "left where they are"
+        out.line(f"checked {count(found.checked, 'record')}: {len(found.rotten):,} damaged, {taken}")
+    else:
+        out.line(f"checked {count(found.checked, 'record')}" + (": all sound" if found.sound else ""))
+    return 0 if found.sound else 1
+
+
+COMMAND = Command(
+    "verify",
+    "hash and validate records again, signatures included",
+    "Damaged records are taken out of the store, so that they can be stored again. Exit code 1 where "
+    "anything was wrong.",
+    ("lace verify", "lace verify //u//notes//first"),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,266 @@
+"""Rules over facts that stay: evaluate, ask, ask why.
+
+    bench = Workbench(lace.store)
+    bench.use(read_rules("mine.lacegram").program())
+    bench.ask("Selected(P)").rows
+    print(show_proof(bench.why(("Selected", "P.…"))))
+
+Rules of this file:
+1. Only what was asked for is evaluated: a relation that nobody reads may be far larger than its answer.
+2. An evaluation is kept as long as its rules are the same; facts that come later are added to it.
+3. An error leaves rules and facts as they were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, RelationProgram
+from lace.datalog import (
+    Atom,
+    Const,
+    Explainer,
+    Program,
+    Proof,
+    Question,
+    Var,
+    WhyNot,
+    compile_program,
+    make_program,
+)
+from lace.errors import InputError
+from lace.facts import Fact, Predicate, Values
+from lace.porcelain.resident import ResidentFacts
+from lace.porcelain.rules import read_question
+from lace.stores import Store
+
+if TYPE_CHECKING:
+    from lace.engines import EmbeddedEvaluation, EmbeddedResult
+
+
+class NotDerived(InputError):
+    """A wanted predicate that has no rules."""
+
+    code = "rules/not-derived"
+    text = "no rule derives {predicate}; the rules derive {derived}"
+
+
+class Answers(NamedTuple):
+    """What a question's variables can be."""
+
+    variables: tuple[str, ...]
+    rows: list[Values]
+    """The values of the variables, sorted as text, each row once; one empty row is a plain yes."""
+
+
+class RuleProfile(NamedTuple):
+    """What one rule cost."""
+
+    number: int
+    """Its place among the canonical lines, from 0."""
+    id: str
+    line: str
+    rounds: int
+    """Rounds that its predicate, and those it needs in turn, took until nothing new came."""
+    runs: int
+    """How often the rule ran, whole or for what was new in one of its atoms."""
+    candidates: int
+    """Facts it put out."""
+    new: int
+    """Those of them that were not there yet."""
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A program beside what an engine made of it."""
+
+    program: Program
+    compiled: RelationProgram
+    evaluation: EmbeddedEvaluation
+    steps: int
+    """Rows that all joins put out."""
+    milliseconds: float
+
+    @property
+    def result(self) -> EmbeddedResult:
+        """The present version of what was derived."""
+        return self.evaluation.result()
+
+    def facts(self, predicates: Iterable[Predicate] | None = None) -> Iterator[Fact]:
+        """Yield derived facts, by default of all wanted predicates, in the order of their texts."""
+        for predicate in sorted(self.compiled.wanted if predicates is None else predicates):
+            for values in self.result.facts(predicate):
+                yield (predicate.name, *values)
+
+    def profile(self) -> list[RuleProfile]:
+        """Say what each rule cost; one that was not needed is not there."""
+        found = []
+        for component in self.compiled.components:
+            rounds = self.evaluation.rounds.get(component.predicates[0], 0)
+            for rule in component.rules:
+                at, cost = rule.rule, self.evaluation.costs.get(rule.rule)
+                runs, rows, new, seconds = (
+                    (cost.runs, cost.rows, cost.new, cost.seconds) if cost else (0, 0, 0, 0.0)
+                )
+                found.append(
+                    RuleProfile(
+                        at,
+                        self.program.rule_ids[at],
+                        self.program.lines[at],
+                        rounds,
+                        runs,
+                        rows,
+                        new,
+                        seconds * 1e3,
+                    )
+                )
+        return sorted(found, key=lambda each: each.number)
+
+
+class Workbench:
+    """A program and facts, of a store and given by hand.
+
+    >>> from lace.datalog import parse_program
+    >>> bench = Workbench()
+    >>> bench.use(parse_program("Path(X,Y) :- Edge(X,Y).\\nPath(X,Z) :- Path(X,Y), Edge(Y,Z)."))
+    >>> bench.give([("Edge", "a", "b"), ("Edge", "b", "c")])
+    2
+    >>> bench.ask("Path('a',Y)").rows
+    [('b',), ('c',)]
+    """
+
+    def __init__(self, store: Store | None = None, *, limits: EvaluationLimits = LIMITS) -> None:
+        self.limits = limits
+        self._facts = ResidentFacts(store)
+        self._program = make_program(())
+        self._kept: Evaluated | None = None
+        self._explainer: tuple[EmbeddedResult, Explainer] | None = None
+
+    @property
+    def program(self) -> Program:
+        """The rules in use."""
+        return self._program
+
+    def use(self, program: Program) -> None:
+        """Take other rules."""
+        if program != self._program:
+            self._program = program
+            self._drop()
+
+    def give(self, facts: Iterable[Fact]) -> int:
+        """Add facts by hand; return how many were new."""
+        new = self._facts.give(facts)
+        self._insert(new)
+        return len(new)
+
+    def supplied(self) -> dict[Predicate, int]:
+        """Return how many facts are given, by predicate."""
+        self._refresh()
+        return self._facts.counts()
+
+    def compile(self, wanted: Iterable[Predicate] | None = None) -> RelationProgram:
+        """Return the relational program for wanted predicates, by default for all that the rules derive."""
+        return compile_wanted(self._program, wanted)
+
+    def evaluate(self, wanted: Iterable[Predicate] | None = None) -> Evaluated:
+        """Evaluate the rules as far as wanted predicates need it, by default all of them."""
+        asked = self._program.heads if wanted is None else frozenset(wanted)
+        self._refresh()
+        if self._kept is not None and asked.issubset(self._kept.compiled.wanted):
+            return self._kept
+        # What was asked for before is likely to be asked for again.
+        more = asked.union(() if self._kept is None else self._kept.compiled.wanted)
+        self._kept = self._run(self._program, compile_wanted(self._program, more))
+        return self._kept
+
+    def ask(self, question: Question | str) -> Answers:
+        """Answer a question: one atom, or a body as long as you like."""
+        if isinstance(question, str):
+            question = read_question(question, self._program)
+        atom = question.atom
+        if atom is not None:
+            return Answers(question.variables, self._look_up(atom, question.variables))
+        program = make_program((*self._program.rules, question.rule))
+        asked = question.rule.head.predicate
+        self._refresh()
+        found = self._run(program, compile_program(program, (asked,))).result
+        return Answers(question.variables, found.facts(asked))
+
+    def why(self, fact: Fact) -> Proof | None:
+        """Return a proof of a fact, or None where it does not hold."""
+        return self._explain(fact).why(fact)
+
+    def why_not(self, fact: Fact) -> WhyNot:
+        """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
+        return self._explain(fact).why_not(fact)
+
+    def _look_up(self, atom: Atom, variables: tuple[str, ...]) -> list[Values]:
+        result = self._evaluate_for(atom.predicate).result
+        pattern = tuple(term.value if isinstance(term, Const) else None for term in atom.terms)
+        names = [(at, term.name) for at, term in enumerate(atom.terms) if isinstance(term, Var)]
+        found = set()
+        for row in result.lookup(atom.predicate, pattern):
+            binding = {name: row[at] for at, name in names}
+            if all(row[at] == binding[name] for at, name in names):
+                found.add(tuple([binding[name] for name in variables]))
+        return sorted(found)
+
+    def _evaluate_for(self, predicate: Predicate) -> Evaluated:
+        if predicate in self._program.heads:
+            return self.evaluate((predicate,))
+        return self.evaluate(())
+
+    def _explain(self, fact: Fact) -> Explainer:
+        evaluated = self._evaluate_for(Predicate(fact[0], len(fact) - 1))
+        result = evaluated.result
+        if self._explainer is None or self._explainer[0] is not result:
+            self._explainer = (result, Explainer(evaluated.compiled, result))
+        return self._explainer[1]
+
+    def _run(self, program: Program, compiled: RelationProgram) -> Evaluated:
+        database = self._facts.database
+        budget = self._budget()
+        started = time.perf_counter()
+        evaluation = database.evaluate(compiled, budget)
+        return Evaluated(program, compiled, evaluation, budget.steps, (time.perf_counter() - started) * 1e3)
+
+    def _budget(self) -> Budget:
+        return Budget(self.limits, now=time.perf_counter)
+
+    def _refresh(self) -> None:
+        added = self._facts.refresh()
+        if added is None:
+            self._drop()
+        elif added:
+            self._insert(added)
+
+    def _insert(self, facts: list[Fact]) -> None:
+        kept = self._kept
+        if not facts or kept is None:
+            return
+        self._drop()  # also when the insertion is interrupted
+        if any(Predicate(fact[0], len(fact) - 1) in kept.program.heads for fact in facts):
+            return
+        try:
+            kept.evaluation.insert(facts, self._budget())
+        except EvaluationStopped:  # the facts are there; whoever asks next is told
+            return
+        self._kept = kept
+
+    def _drop(self) -> None:
+        self._kept = None
+        self._explainer = None
+
+
+def compile_wanted(program: Program, wanted: Iterable[Predicate] | None = None) -> RelationProgram:
+    """Compile a program for wanted predicates, or raise which of them it does not derive."""
+    asked = None if wanted is None else tuple(wanted)
+    for predicate in asked or ():
+        if predicate not in program.heads:
+            derived = ", ".join(map(str, sorted(program.heads))) or "nothing"
+            raise NotDerived(predicate=predicate, derived=derived)
+    return compile_program(program, asked)

@@ -1,0 +1,171 @@
+"""From the command line to an exit code: usage, errors, interruptions, pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lace import __version__
+from lace.cli.entry import COMMANDS, main
+from lace.porcelain import Lace
+from tests.cli.conftest import Run
+from tests.layers import GUESTS
+
+
+def program(*argv: str, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run the installed command in a process of its own."""
+    command = [str(Path(sys.executable).with_name("lace")), *argv]
+    world = {"HOME": str(folder), "PATH": os.environ["PATH"]}
+    return subprocess.run(command, cwd=folder, env=world, input=stdin, capture_output=True, check=False)
+
+
+def test_version_and_help_are_printed(run: Run) -> None:
+    assert (run("--version").code, run("--version").out) == (0, f"lace {__version__}\n")
+    helped = run("--help")
+    assert helped.code == 0
+    assert all(f"    {command.name} " in helped.out for command in COMMANDS)
+    assert "exit codes:" in helped.out
+
+
+def test_no_verb_shows_the_help_and_is_wrong_usage(run: Run) -> None:
+    assert run().code == 2
+    assert "verbs:" in run().out
+    assert run("key").code == 2
+    assert "make a key" in run("key").out
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        (["nonsense"], "see `lace --help`"),
+        (["ls", "--nonsense"], "unknown: --nonsense; see `lace ls --help`"),
+        (["ls", "--limit", "x"], "'x' is no number"),
+        (["export", "--shard-bytes", "0"], "'0' is no size"),
+        (["get"], "see `lace get --help`"),
+        (["key", "import", "x"], "see `lace key import --help`"),
+        (["put", "--header", "no colon", "x"], "write 'Name: value'"),
+        (["--lim", "3"], "see `lace --help`"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_with_the_help_to_look_at(run: Run, argv: list[str], named: str) -> None:
+    done = run(*argv)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("lace: ")
+    assert done.err.endswith(" [cli/usage]\n")
+    assert done.err.count("\n") == 1
+    assert named in done.err
+
+
+def test_an_error_is_a_sentence_with_its_code_or_an_object(lace: Run) -> None:
+    done = lace("get", "//u//notes//nothing")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "lace: there is no record at //u//notes//nothing [reference/nothing-there]\n"
+    error = lace("get", "//u//notes//nothing", "--json").error
+    assert (error["code"], error["text"]) == ("reference/nothing-there", "//u//notes//nothing")
+    assert lace("ls", "--nonsense", "--json").error["code"] == "cli/usage"
+
+
+def test_the_store_may_be_named_before_or_after_the_verb(run: Run, home: Path) -> None:
+    Lace.init(home / "a").close()
+    assert run("--store", "a", "ls").code == 0
+    assert run("ls", "--store", "a").code == 0
+    assert run("--json", "ls", "--store", "a").out == ""
+
+
+def test_an_interruption_is_130_with_a_word_about_what_is_stored(
+    lace: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lace.cli.verify.progress_bar", interrupt)
+    done = lace("verify")
+    assert (done.code, done.err) == (130, "lace: interrupted; whatever was reported stored is stored\n")
+
+
+def test_a_fault_of_ours_is_not_hidden(lace: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("lace.cli.verify.progress_bar", fault)
+    with pytest.raises(ZeroDivisionError):
+        main(["verify"])
+
+
+def test_what_the_system_says_about_a_file_is_an_error_of_ours(lace: Run) -> None:
+    done = lace("key", "import", "x", "no-such-file")
+    assert (done.code, done.err) == (7, "lace: no-such-file: No such file or directory [file/refused]\n")
+    assert lace("key", "import", "x", "no-such-file", "--json").error["code"] == "file/refused"
+
+
+@pytest.mark.net
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    with Lace.init(tmp_path):
+        pass
+    assert program("gen", "--count", "3000", "--store", ".", folder=tmp_path).returncode == 0
+    command = [str(Path(sys.executable).with_name("lace")), "ls", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+def interrupted(process: subprocess.Popen[bytes]) -> bytes:
+    """Press Ctrl-C until it is heard: one that comes just before a read waits for the next one."""
+    while True:
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=2)[1]
+        except subprocess.TimeoutExpired:
+            continue
+
+
+@pytest.mark.net
+def test_ctrl_c_during_an_import_keeps_what_is_stored_and_goes_on_later(tmp_path: Path) -> None:
+    assert program("init", folder=tmp_path).returncode == 0
+    assert program("gen", "--count", "5000", "--sealed", "0", "in.records", folder=tmp_path).returncode == 0
+    raw = (tmp_path / "in.records").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    command = [str(Path(sys.executable).with_name("lace")), "import", "pipe"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+    )  # fmt: skip
+    with (tmp_path / "pipe").open("wb") as pipe:
+        pipe.write(raw)  # more than a pipe holds: when this returns, most of it was read
+        pipe.flush()
+        told = interrupted(process)
+    assert process.returncode == 130
+    assert told.startswith(b"lace: interrupted; ")
+    done = program("import", "in.records", folder=tmp_path)
+    assert done.returncode == 0
+    with Lace.open(tmp_path) as lace:
+        assert len(list(lace.store.ids())) == 5000
+        assert lace.verify().sound
+
+
+@pytest.mark.net
+def test_help_needs_no_guest_and_looking_needs_no_drawing(tmp_path: Path) -> None:
+    with Lace.init(tmp_path):
+        pass
+    for argv, allowed in (
+        (["--help"], set[str]()),
+        (["ls", "--help"], set[str]()),
+        (["ls"], {"apsw", "blake3", "coincurve"}),
+    ):
+        code = (
+            "import sys\nfrom lace.cli import main\n"
+            f"main({argv!r})\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert set(done.stdout.splitlines()[-1].split()) & set(GUESTS) <= allowed

@@ -1,0 +1,82 @@
+"""Every verb helps: a sentence, its options, an example; and the examples run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lace.cli.command import Command
+from lace.cli.entry import COMMANDS
+from lace.cli.grammar import parse_count, parse_size
+from tests.cli.conftest import Run
+
+
+def verbs(
+    commands: tuple[Command, ...] = COMMANDS, before: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Command]]:
+    for command in commands:
+        yield (*before, command.name), command
+        yield from verbs(command.commands, (*before, command.name))
+
+
+VERBS = list(verbs())
+NAMES = [" ".join(path) for path, _ in VERBS]
+
+
+@pytest.mark.parametrize(("path", "command"), VERBS, ids=NAMES)
+def test_a_verb_has_a_help_with_an_example(run: Run, path: tuple[str, ...], command: Command) -> None:
+    helped = run(*path, "--help")
+    assert helped.code == 0
+    assert command.summary[1:] in " ".join(helped.out.split())
+    assert "lace " + " ".join(path) in " ".join(command.examples)
+    assert all(f"  {example}\n" in helped.out for example in command.examples)
+
+
+@pytest.mark.parametrize(("path", "command"), VERBS, ids=NAMES)
+def test_no_verb_takes_the_options_that_are_kept_for_addresses(
+    run: Run, path: tuple[str, ...], command: Command
+) -> None:
+    assert "--from" not in run(*path, "--help").out
+    assert "--to " not in run(*path, "--help").out
+
+
+@pytest.mark.net
+@pytest.mark.parametrize(("path", "command"), VERBS, ids=NAMES)
+def test_the_examples_of_a_verb_run(tmp_path: Path, path: tuple[str, ...], command: Command) -> None:
+    bins = str(Path(sys.executable).parent)
+    world = {"PATH": os.pathsep.join([bins, os.environ["PATH"]]), "HOME": str(tmp_path)}
+    (tmp_path / "hello.txt").write_text("hello\n")
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "one.txt").write_text("one\n")
+    before = (
+        "lace init && lace key new me && lace gen --count 50 --store . && lace gen --count 50 set.records"
+        " && lace put --group u --app notes --name first hello.txt"
+    )
+    for line in (before, *command.examples):
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=world, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize(("text", "size"), [("1", 1), ("64k", 65536), ("16M", 16 << 20), ("2g", 2 << 30)])
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "1.5M", "0", "0k", "1T", "٣", "1 k"])
+def test_other_text_is_no_size(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is no size"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "x", "1.0", "٣"])
+def test_other_text_is_no_count(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is no number"):
+        parse_count(text)
