@@ -22,7 +22,7 @@ from lace.facts import (
     read_segment,
     write_segment,
 )
-from lace.record import Record
+from lace.record import Record, make_plex
 from tests.facts.source_contract import RECORD_SETS, FactSourceContract
 from tests.strategies import record_lists
 
@@ -88,6 +88,12 @@ def test_records_are_found_by_a_field(records: list[Record], size: int) -> None:
         expected = {fact[1] for fact in fields if (fact[2], fact[4]) == (name, value)}
         assert sorted(columns.with_field(name, value)) == sorted(expected)
     assert columns.with_field("Group", "no such group") == columns.with_field("No such field", "0") == []
+
+
+def test_a_record_with_a_header_twice_is_found_once() -> None:
+    twice = make_plex("u", "a", "n", "1640995200:000000000", b"", [("Tag", "x"), ("Tag", "x")])
+    columns = Columns([read_segment(write_segment([(1, twice)]))])
+    assert columns.with_field("Tag", "x") == [twice.id]
 
 
 def test_a_text_has_one_position_whichever_segment_it_came_from() -> None:

@@ -36,7 +36,7 @@ HOSTILE = {
     "Seal and Plex marklines": S_MARK + P_MARK,
     "a Seal's and two Plex marklines": S_MARK + P_MARK + P_MARK,
     "Plexes cut in a header line": P_MARK + b"Gro",
-    "Plexes cut in a header line, over one good Blob": (P_MARK + b"Gro") * 900 + b"\n" + BLOB.raw,
+    "Plexes cut in a header line, over one good Blob": (P_MARK + b"Gro") * 900 + b"up: u\n" + BLOB.raw,
     "Seals cut in a header line": S_MARK + b"Sig",
     "Plexes cut at the end of one": PLEX.raw[: PLEX.raw.index(b"Name")],
     "Seals cut in their Plex": SEAL.raw[: SEAL.raw.index(b"Name") + 2],
@@ -101,6 +101,14 @@ def test_calls_and_hashing_grow_as_the_stream_does(name: str) -> None:
     # Four times the bytes: about four times the calls, and some for the start.
     assert large["calls"] <= 4.5 * small["calls"] + 100
     assert large["hashed"] <= PASSES * 4 * size
+
+
+def test_a_reader_that_goes_on_late_in_a_stream_has_no_more_to_waste() -> None:
+    stream = stream_of(HOSTILE["lengths over many others"], 60_000)
+    late = RecordReader(offset=10**12)
+    late.feed(stream)
+    late.close()
+    assert late.work == read(stream, len(stream)).work
 
 
 @pytest.mark.parametrize("name", HOSTILE)

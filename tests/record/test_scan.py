@@ -24,6 +24,7 @@ from lace.record import (
     WrongInnerType,
     parse_record,
 )
+from lace.record.grammar import SKELETON
 from tests.golden import load_vectors
 from tests.record.samples import BLOB, PLEX, SAMPLES, SEAL, Sized, header_part, plex_bytes, refusal, stored
 from tests.strategies import cuts, damaged, pieces, records
@@ -246,6 +247,31 @@ def test_a_scanner_follows_its_buffer() -> None:
     assert ("end", scanner.end, scanner.data, scanner.layers) == scan([PLEX.raw])
     scanner.move(-4)
     assert scanner.end == PLEX.size + 4
+
+
+@pytest.mark.parametrize("letter", ["B", "P", "S"])
+@pytest.mark.parametrize("record", SAMPLES, ids=lambda record: record.type)
+def test_inside_a_payload_nothing_is_taken_at_a_stroke(letter: str, record: Record) -> None:
+    """A payload whose markline comes last may begin with a whole record; it is still that payload."""
+    seen = []
+    for stops in ([record.size], range(record.size + 1)):
+        scanner = Scanner()
+        scanner.restart_inside(letter, 0)
+        try:
+            known = [scanner.advance(record.raw, stop) for stop in stops]
+            seen.append((known[-1], scanner.end, scanner.data, [layer for layer, _ in scanner.layers]))
+        except RecordError as error:
+            seen.append((error.code, error.offset))
+    assert seen[0] == seen[1]
+    assert (seen[0][0] is True) == (letter + record.type in ("PB", "SP"))
+
+
+def test_a_line_with_a_marker_inside_is_not_taken_at_a_stroke() -> None:
+    """The pattern must not run on over markers: with many of them that would be quadratic."""
+    head = header_part(("Group", "u"), ("Note", "x \U0001f5a7: y"))
+    assert SKELETON.match(plex_bytes(header_part(("Group", "u"))))
+    assert SKELETON.match(plex_bytes(head)) is None
+    assert scan([plex_bytes(head)])[0] == "end"
 
 
 def test_a_header_that_begins_like_a_markline_is_none() -> None:

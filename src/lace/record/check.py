@@ -12,6 +12,7 @@ from lace.record.grammar import (
     ID_END,
     ID_START,
     MARKLINE_BYTES,
+    PATH_BYTES,
     PLEX_HEADERS,
     SEAL_HEADERS,
     SealHeaders,
@@ -119,7 +120,9 @@ def _check_plex(raw: bytes, mark: int, head_end: int, id: RecordId, blob: Blob) 
     # Composed text stays composed when it is cut, and LF and `: ` compose with nothing: one test is enough.
     if found is not None and is_nfc(text):
         group, app, name, tai, rest = found.groups()
-        if fits_path(group) and fits_path(app) and fits_path(name):
+        # No character takes more than four bytes: together so short, each of them fits.
+        short = len(group) + len(app) + len(name) <= PATH_BYTES // 4
+        if short or (fits_path(group) and fits_path(app) and fits_path(name)):
             extra = split_headers(rest) if rest else ()
             return OpenPlex(id, raw, mark, len(raw), group, app, name, tai, extra, blob)  # type: ignore[arg-type]
     raise moved(explain_plex(head), head_start)

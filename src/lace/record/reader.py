@@ -190,10 +190,7 @@ class RecordReader:
         at = scanner.start + error.fields["offset"]
         inner = min([mark for _, mark in scanner.layers if mark > at])
         self._searched += inner - at
-        return (
-            self._may_waste(scanner.end - scanner.start, scanner.end)
-            and MARKLINE.search(self._buffer, at + 1, inner) is not None
-        )
+        return MARKLINE.search(self._buffer, at + 1, inner) is not None
 
     def _settle(self, items: list[Item], final: bool) -> bool:
         """Believe the end of a Blob that does not hash where a record, or nothing, follows it."""
