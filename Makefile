@@ -23,6 +23,11 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.core
 
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]' \
+	  || echo 'some engines are missing: the benchmark says which'
+	@touch $@
+
 demo: $(VENV)/.core   ## run the main job in a folder of its own
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
@@ -41,7 +46,10 @@ format: $(VENV)/.dev  ## let the machine format
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-bench: bench-records  ## run every benchmark
+bench: bench-records bench-datalog  ## run every benchmark
+
+bench-datalog: $(VENV)/.bench  ## the rule engine against others
+	$(BIN)/python -m bench.datalog
 
 bench-%: $(VENV)/.dev ## run one benchmark: make bench-records
 	$(BIN)/python -m bench.$*

@@ -32,10 +32,10 @@ import sys
 
 from rich.console import Console
 
-from bench.goals import judge
+from bench.goals import VERSUS, judge
 from bench.harness import WIDTH, machine
 from bench.peers import NAMES
-from bench.rounds import differences, run_workload
+from bench.rounds import OURS, differences, run_workload
 from bench.shown import engines_table, goals_table, notes, workload_table
 from bench.workloads import WORKLOADS
 
@@ -69,7 +69,8 @@ def main() -> None:
     results = {}
     with Console(stderr=True).status("") as status:
         for name in names:
-            results[name] = run_workload(name, engines, size, repeats, asked.limit, status.update)
+            goals = {OURS, *(goal.peer for goal in VERSUS if goal.workload == name)}
+            results[name] = run_workload(name, engines, size, repeats, asked.limit, goals, status.update)
     lines = judge(results)
     wrong = [line for name, found in results.items() for line in differences(name, found)]
     if asked.json:

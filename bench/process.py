@@ -76,7 +76,7 @@ class Bench:
             self._facts = {}
             del facts
             gc.collect()
-            held = resident() - self._bare
+            held = max(0, resident() - self._bare)
         peer.prepare()
         return {"spent": spent, **({"facts": count, "held": held} if first else {})}
 

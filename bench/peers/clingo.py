@@ -68,9 +68,10 @@ class Clingo(Peer):
 
     def _answers(self) -> Iterator[Row]:
         name = f"{predicate(self.workload.wanted)}{self._parts}"
+        start = len(f'{name}("')
         for atom in self._control.symbolic_atoms.by_signature(name, self.workload.arity):
-            assert atom.is_fact
-            yield tuple([argument.string for argument in atom.symbol.arguments])
+            # As one text, which takes a third of the calls for its arguments; ids need no escapes.
+            yield tuple(str(atom.symbol)[start:-2].split('","'))
 
     def others(self, facts: Facts) -> Mapping[str, Callable[[], int]]:
         if self.workload.name == "w1":
