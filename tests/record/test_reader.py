@@ -109,7 +109,6 @@ def test_golden_streams_are_accepted_or_rejected(case: dict[str, Any]) -> None:
         assert isinstance(first, Rejected)
 
 
-@pytest.mark.req("020-006", "020-007")
 @pytest.mark.parametrize("case", GOLDEN["reject"], ids=lambda case: case["note"])
 def test_a_golden_reject_is_set_aside_and_its_neighbours_are_not(case: dict[str, Any]) -> None:
     bad = bytes.fromhex(case["hex"])

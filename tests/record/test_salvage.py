@@ -169,7 +169,6 @@ class TestLengths:
 class TestInnerRecords:
     """The inner record of a broken one is set aside with it."""
 
-    @pytest.mark.req("020-037")
     @pytest.mark.parametrize("outer", [PLEX, SEAL, BARE], ids=["P", "S", "P-bare"])
     @pytest.mark.parametrize("at", [0, 4, 6, 7, 20, 52, 54], ids=lambda at: f"byte {at}")
     def test_behind_a_broken_markline(self, outer: Record, at: int) -> None:

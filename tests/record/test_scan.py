@@ -253,7 +253,7 @@ def test_a_scanner_follows_its_buffer() -> None:
 @pytest.mark.parametrize("record", SAMPLES, ids=lambda record: record.type)
 def test_inside_a_payload_nothing_is_taken_at_a_stroke(letter: str, record: Record) -> None:
     """A payload whose markline comes last may begin with a whole record; it is still that payload."""
-    seen = []
+    seen: list[Seen] = []
     for stops in ([record.size], range(record.size + 1)):
         scanner = Scanner()
         scanner.restart_inside(letter, 0)
