@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 import bench.harness
 import docs.make
-import pytest
-from docs.make import PAGES, REFERENCE
-
 import tests.layers
+from docs.make import PAGES, REFERENCE
 from tests.package import modules
 
 ROOT = Path(__file__).parent.parent

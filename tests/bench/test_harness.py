@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+
 from bench.harness import Contender, Goal, Line, Spent, measure, rate
 
 

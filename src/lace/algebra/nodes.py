@@ -263,6 +263,18 @@ class RelationProgram:
     wanted: tuple[Predicate, ...]
     source: object = field(default=None, compare=False, repr=False)
     """What the front end compiled, for whoever explains results; engines do not look."""
+    unranked: RelationProgram | None = field(default=None, compare=False, repr=False)
+    """The same without ranks: for when facts are supplied for a relation that a rank took the place of."""
+
+    def ranked(self) -> frozenset[Predicate]:
+        """Return the relations of pairs that ranks took the place of."""
+        return frozenset(
+            step.counted
+            for component in self.components
+            for rule in component.rules
+            for step in rule.whole.steps
+            if isinstance(step, RankTest)
+        )
 
     def with_components(self, components: tuple[Component, ...]) -> RelationProgram:
         """Return the program with other components."""

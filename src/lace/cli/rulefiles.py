@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from lace.cli.world import NoLaceHere
 
 if TYPE_CHECKING:
     from lace.algebra import EvaluationLimits
-    from lace.datalog import Program
+    from lace.datalog import Diagnostic, Program
     from lace.facts import Predicate
     from lace.porcelain import RuleFile, Workbench
     from lace.stores import Store
@@ -50,7 +51,7 @@ def add_limits(parser: ArgumentParser) -> None:
         "--max-steps", metavar="N", type=parse_count, help="rows that all joins put out (268,435,456)"
     )
     group.add_argument("--max-facts", metavar="N", type=parse_count, help="derived facts (67,108,864)")
-    group.add_argument("--max-memory", metavar="SIZE", type=parse_size, help="rows held at once, as bytes")
+    group.add_argument("--max-memory", metavar="SIZE", type=parse_size, help="columns held at once, as bytes")
     group.add_argument("--seconds", metavar="S", type=parse_seconds, help="time")
 
 
@@ -143,8 +144,20 @@ def telling(out: Output) -> Iterator[None]:
         raise
 
 
+def tell_warnings(out: Output, warnings: Sequence[Diagnostic], where: str) -> None:
+    """Write warnings to stderr: for people with a caret, for programs as an object."""
+    from lace.porcelain import render_diagnostics
+
+    if warnings and out.as_json:
+        write_details([json.dumps({"warnings": [each.to_json() for each in warnings]}, ensure_ascii=False)])
+    else:
+        write_details(render_diagnostics(warnings, where))
+
+
 def write_details(lines: Iterable[str]) -> None:
     """Write lines to stderr that belong to what is said next."""
     sys.stderr.flush()
-    sys.stderr.buffer.write("".join(f"{harmless(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    sys.stderr.buffer.write(
+        "".join(f"{harmless(line)}\n" for line in lines).encode("utf-8", "backslashreplace")
+    )
     sys.stderr.flush()

@@ -8,12 +8,12 @@ from lace.cli import rules_check, rules_fmt, rules_id, rules_plan, rules_profile
 from lace.cli.command import Call, Command
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _no_arguments(parser: ArgumentParser) -> None:
     return None
 
 
-def _run(call: Call) -> int:
-    raise AssertionError("a verb below this one is called")
+def _only_verbs(call: Call) -> int:
+    raise AssertionError("a verb with verbs below it is not run itself")
 
 
 COMMAND = Command(
@@ -24,7 +24,7 @@ COMMAND = Command(
         "echo \"Selected(P) :- Have(P), Field(P,'Group',_,'u').\" > mine.lacegram",
         "lace rules check mine.lacegram",
     ),
-    _arguments,
-    _run,
+    _no_arguments,
+    _only_verbs,
     tuple(each.COMMAND for each in (rules_check, rules_fmt, rules_id, rules_plan, rules_profile)),
 )

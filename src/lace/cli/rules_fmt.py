@@ -30,7 +30,9 @@ def _run(call: Call) -> int:
         if args.write and not same:
             replace_file(args.file, best)
         done = "is well formatted" if same else "was formatted" if args.write else "is not well formatted"
-        out.result(f"{file.name} {done}", {"file": file.name, "formatted": same, "written": args.write and not same})
+        out.result(
+            f"{file.name} {done}", {"file": file.name, "formatted": same, "written": args.write and not same}
+        )
         return 1 if args.check and not same else 0
     if out.as_json:
         out.value({"file": file.name, "formatted": same, "text": best.decode()})

@@ -73,9 +73,9 @@ COMMAND = Command(
     "show the relational program that rules become",
     "What an engine runs, after all rewrites: for each group of predicates the steps of each rule.",
     (
-        "echo \"Newer(P,Q) :- Field(P,'TAI',_,A), Field(Q,'TAI',_,B), LexCompare(A,'>',B).\" > newest.lacegram",
-        "echo \"Newest(P) :- Have(P), Cardinality(Newer(_,P),'<','3').\" >> newest.lacegram",
-        "lace rules plan newest.lacegram --want Newest/1",
+        "echo \"Older(P,Q) :- Field(P,'TAI',_,A), Field(Q,'TAI',_,B), LexCompare(A,'<',B).\" > newest",
+        "echo \"Newest(P) :- Have(P), Cardinality(Older(P,_),'<','3').\" >> newest",
+        "lace rules plan newest --want Newest/1",
     ),
     _arguments,
     _run,

@@ -9,6 +9,8 @@ from lace.cli.grammar import parse_count
 from lace.cli.rulefiles import add_facts, add_limits, load_program, open_workbench, telling
 
 WHOLE = 1 << 30
+WIDTH = 400
+"""How long a line gets: two or three record ids and a rule of some length."""
 
 
 def add_goal(parser: ArgumentParser) -> None:
@@ -18,7 +20,9 @@ def add_goal(parser: ArgumentParser) -> None:
         "--rules", metavar="FILE", required=True, help="a lacegram, or annotated source; - for stdin"
     )
     parser.add_argument("--depth", metavar="N", type=parse_count, help="how many steps down to show (12)")
-    parser.add_argument("--full", action="store_true", help="cut nothing: every step, every premise, whole lines")
+    parser.add_argument(
+        "--full", action="store_true", help="cut nothing: every step, every premise, whole lines"
+    )
     add_facts(parser)
     add_limits(parser)
 
@@ -47,7 +51,7 @@ def _run(call: Call) -> int:
 
 def chosen_size(call: Call) -> dict[str, int]:
     """Return how much of an explanation to show."""
-    size = {"depth": WHOLE, "breadth": WHOLE, "width": WHOLE} if call.args.full else {}
+    size = {"depth": WHOLE, "breadth": WHOLE, "width": WHOLE} if call.args.full else {"width": WIDTH}
     return size if call.args.depth is None else {**size, "depth": call.args.depth}
 
 

@@ -71,7 +71,7 @@ class Diagnostic:
         """`error` or `warning`."""
         return CODES[self.code].severity
 
-    def render(self) -> str:
+    def render(self, file: str = "") -> str:
         """Write the diagnostic for people: place, message, line, caret, note."""
         label = f"{self.severity} {self.code}: {self.message}"
         if not self.span.line:
@@ -84,9 +84,12 @@ class Diagnostic:
         pad = "".join(c if c == "\t" else " " * _width(c) for c in before)
         caret = "^" * max(1, sum(_width(c) for c in marked))
         cut = "…" if self.excerpt_start else ""
+        line, column = self.span.line, self.span.start + 1
+        # With a file the place is spelled so that terminals and editors can jump there.
+        place = f"{file}:{line}:{column}" if file else f"line {line}, column {column}"
         return (
             f"{label}\n"
-            f"{' ' * margin} --> line {self.span.line}, column {self.span.start + 1}\n"
+            f"{' ' * margin} --> {place}\n"
             f"{self.span.line} | {cut}{_printable(self.excerpt)}{'' if self.excerpt_ends else '…'}\n"
             f"{' ' * margin} | {' ' * len(cut)}{pad}{caret}\n"
             f"{' ' * margin} = note: {self.note}"

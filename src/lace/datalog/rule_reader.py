@@ -70,9 +70,7 @@ class RuleReader:
             self._give_up("L-204", token, head=shown(str(head)))
         if token.kind != ":-":
             self._unexpected(token, "':-' after the head")
-        body = [self._body_atom()]
-        while (token := self._next()).kind == ",":
-            body.append(self._body_atom())
+        body, token = self._body()
         if token.kind == "end":
             self._give_up("L-202", token)
         if token.kind != ".":
@@ -80,7 +78,23 @@ class RuleReader:
         after = self._next()
         if after.kind != "end":
             self._give_up("L-203", after, found=shown(after.text))
-        return Rule(head, tuple(body), self._tokens[0].span(self._line, token))
+        return Rule(head, body, self._tokens[0].span(self._line, token))
+
+    def question(self) -> tuple[BodyAtom, ...]:
+        """Read the whole line as a body, with or without a period after it, or raise GiveUp."""
+        body, token = self._body()
+        if token.kind == ".":
+            token = self._next()
+        if token.kind != "end":
+            self._unexpected(token, "',' or the end after the atom")
+        return body
+
+    def _body(self) -> tuple[tuple[BodyAtom, ...], Token]:
+        """Read the atoms of a body and the token after them."""
+        body = [self._body_atom()]
+        while (token := self._next()).kind == ",":
+            body.append(self._body_atom())
+        return tuple(body), token
 
     def _head(self) -> Atom:
         name = self._next()

@@ -13,16 +13,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from weakref import ref
 
 from lace.algebra import Budget, RelationProgram
 from lace.engines.dictionary import Dictionary
 from lace.engines.driver import Change, Driver, RuleCost
-from lace.engines.known import KnownFacts
+from lace.engines.known import KnownFacts, Stretch
 from lace.engines.prepared import PreparedProgram
 from lace.engines.relations import Marks, Relations
-from lace.engines.table import Table
 from lace.errors import EngineError, LaceError
 from lace.facts import Columns, Fact, Predicate, Values
 
@@ -75,6 +74,8 @@ class Database:
         relations = self.relations.fork()
         for predicate, rows in given.items():
             relations.add(predicate, rows)
+        if program.unranked is not None and any(relations.size(pairs) for pairs in program.ranked()):
+            program = program.unranked
         return EmbeddedEvaluation(self.prepare(program), relations, budget)
 
 
@@ -161,17 +162,16 @@ class EmbeddedEvaluation:
             self._driver.update(change, marks, budget)
 
 
-class EmbeddedResult:
+class EmbeddedResult(KnownFacts):
     """One version of what a program derived."""
 
     def __init__(self, prepared: PreparedProgram, driver: Driver) -> None:
-        self._dictionary = driver.relations.dictionary
-        self._derived: dict[Predicate, tuple[Table, int]] = {}
+        self._derived: dict[Predicate, Stretch] = {}
         for component in prepared.components:
             for predicate in component.component.predicates:
                 table = driver.table(predicate)
                 self._derived[predicate] = (table, len(table))
-        self._known = KnownFacts(prepared, driver, self._derived)
+        super().__init__(driver, self._derived)
 
     def count(self, predicate: Predicate) -> int:
         """Return how many facts were derived for a predicate."""
@@ -196,26 +196,6 @@ class EmbeddedResult:
     def all_facts(self) -> set[Fact]:
         """Return every derived fact."""
         return {(p.name, *values) for p in self._derived for values in self.unsorted(p)}
-
-    def size(self, predicate: Predicate) -> int:
-        """Return how many facts of a predicate there are, given or derived."""
-        return self._known.size(predicate)
-
-    def step(self, predicate: Predicate, values: Values) -> int | None:
-        """Return the round that derived a fact; None where it was not derived."""
-        return self._known.step(predicate, values)
-
-    def is_given(self, predicate: Predicate, values: Values) -> bool:
-        """Tell whether a fact was supplied."""
-        return self._known.is_given(predicate, values)
-
-    def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:
-        """Return the known facts, given or derived, that agree with the values that are not None."""
-        return self._known.lookup(predicate, values)
-
-    def keep(self) -> None:
-        """Hold on to the given facts: the evaluation is about to change them."""
-        self._known.keep()
 
 
 def _nobody() -> None:

@@ -50,15 +50,18 @@ class _Run:
         begins = np.searchsorted(self._keys, wanted, "left")
         return begins, np.searchsorted(self._keys, wanted, "right") - begins
 
-    def rows(self, wanted: int) -> list[int]:
-        """Return the rows of one value."""
+    def span(self, wanted: int) -> tuple[int, int]:
+        """Return where the rows of one value begin and end in `order`."""
         if self._starts is not None:
             if not 0 <= wanted < len(self._starts) - 1:
-                return []
-            return self.order[self._starts[wanted] : self._starts[wanted + 1]].tolist()  # type: ignore[no-any-return]
+                return 0, 0
+            return self._starts.item(wanted), self._starts.item(wanted + 1)
         assert self._keys is not None
-        begin = int(np.searchsorted(self._keys, wanted, "left"))
-        end = int(np.searchsorted(self._keys, wanted, "right"))
+        return int(self._keys.searchsorted(wanted, "left")), int(self._keys.searchsorted(wanted, "right"))
+
+    def rows(self, wanted: int) -> list[int]:
+        """Return the rows of one value."""
+        begin, end = self.span(wanted)
         return self.order[begin:end].tolist()  # type: ignore[no-any-return]
 
 
@@ -70,6 +73,11 @@ class ColumnIndex:
     def __init__(self) -> None:
         self._runs: list[_Run] = []
 
+    @property
+    def size(self) -> int:
+        """How many rows of the column it knows."""
+        return self._runs[-1].stop if self._runs else 0
+
     def copy(self) -> ColumnIndex:
         """Return the same index, to grow apart from this one."""
         other = ColumnIndex()
@@ -79,7 +87,7 @@ class ColumnIndex:
     def extend(self, column: Ids, domain: int, probes: int = 0) -> None:
         """Take in the rows that were added since; many questions to come are worth a denser index."""
         stop = len(column)
-        start = self._runs[-1].stop if self._runs else 0
+        start = self.size
         if start == stop:
             return
         # A run at least half as long as the one before it is made anew together with it.
@@ -104,9 +112,18 @@ class ColumnIndex:
 
     def rows(self, wanted: int) -> list[int]:
         """Return the rows that hold one value."""
-        if len(self._runs) == 1:
-            return self._runs[0].rows(wanted)
+        runs = self._runs
+        if len(runs) == 1:
+            return runs[0].rows(wanted)
         return [row for run in self._runs for row in run.rows(wanted)]
+
+    def count(self, wanted: int) -> int:
+        """Return how many rows hold one value."""
+        found = 0
+        for run in self._runs:
+            begin, end = run.span(wanted)
+            found += end - begin
+        return found
 
 
 def _pieces(counts: Rows) -> list[tuple[int, int]]:

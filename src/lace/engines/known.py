@@ -1,40 +1,37 @@
 """The facts that one version of an evaluation knows, given and derived, by some of their values.
 
 Rules of this file:
-1. Derived tables only grow, so a version of them is a number of rows. Base tables are read where they
-   stand until they are about to change; then the version keeps those that its program reads.
+1. Tables only grow, so a version of one is a number of rows. Base tables are read where they stand until
+   they are about to change; only then does a version note which they were, and how long.
 2. An answer costs what it yields: rows become texts one by one, when somebody takes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from lace.algebra import Constant
 from lace.engines.dictionary import UNKNOWN
 from lace.engines.driver import Driver
-from lace.engines.prepared import PreparedProgram
-from lace.engines.relations import PARTED
-from lace.engines.table import Row, Table
+from lace.engines.relations import PARTED, Marks
+from lace.engines.table import Table
 from lace.facts import Predicate, Values
 
 Stretch = tuple[Table, int]
 """The first rows of a table."""
+Find = Callable[[Values], Iterable[Values]]
 
 
 class KnownFacts:
     """One version of all facts."""
 
-    def __init__(self, prepared: PreparedProgram, driver: Driver, derived: dict[Predicate, Stretch]) -> None:
-        self._prepared = prepared
+    def __init__(self, driver: Driver, derived: dict[Predicate, Stretch]) -> None:
         self._relations = driver.relations
         self._dictionary = driver.relations.dictionary
         self._rules = derived
         self._whole = derived
         self._supplied: dict[Predicate, Table] = {}
-        self._kept: dict[tuple[Predicate, str | None], Stretch] | None = None
-        self._sizes: dict[Predicate, int] = {}
+        self._sizes: Marks | None = None
         if driver.derived:
             self._whole = dict(derived)
             for predicate in driver.derived:
@@ -43,37 +40,34 @@ class KnownFacts:
                 self._supplied[predicate] = driver.supplied(predicate)
 
     def keep(self) -> None:
-        """Hold on to the base tables that the program reads, before they change."""
-        if self._kept is None:
-            relations = self._relations
-            self._kept = {}
-            for scan in self._prepared.base_scans:
-                at = PARTED.get(scan.predicate)
-                place = None if at is None else scan.places[at]
-                name = place.value if isinstance(place, Constant) else None
-                table, _ = relations.resolve(scan)
-                self._kept[scan.predicate, name] = (table, len(table))
-            self._sizes = {predicate: relations.size(predicate) for predicate in self._prepared.reads}
+        """Hold on to the base tables as they are, before they change."""
+        if self._sizes is None:
+            self._relations, self._sizes = self._relations.snapshot()
+
+    def _stretches(self, predicate: Predicate, name: str | None) -> list[Stretch]:
+        """Return the tables that together hold the facts of a predicate, or those of one name."""
+        if predicate in self._whole:
+            return [self._whole[predicate]]
+        tables = self._relations.tables(predicate, name)
+        if self._sizes is None:
+            return [(table, len(table)) for table in tables]
+        return [(table, self._sizes[table]) for table in tables]
 
     def size(self, predicate: Predicate) -> int:
-        """Return how many facts of a predicate there are."""
-        if predicate in self._whole:
-            return self._whole[predicate][1]
-        if self._kept is None:
-            return self._relations.size(predicate)
-        return self._sizes.get(predicate, 0)
+        """Return how many facts of a predicate there are, given or derived."""
+        return sum(size for _, size in self._stretches(predicate, None))
 
     def step(self, predicate: Predicate, values: Values) -> int | None:
         """Return the round that derived a fact; None where it was not derived."""
-        if predicate not in self._rules:
+        stretch = self._rules.get(predicate)
+        if stretch is None:
             return None
-        find = self._dictionary.find
-        row = tuple([find(value) for value in values])
-        table, size = self._rules[predicate]
+        table, size = stretch
+        row = tuple(map(self._dictionary.find, values))
         number = table.number(row)
         if number is None or number >= size:
             return None
-        if predicate in self._supplied:
+        if self._supplied and predicate in self._supplied:
             table, _ = self._whole[predicate]
             number = table.number(row)
             assert number is not None, "what rules derive is known"
@@ -87,36 +81,54 @@ class KnownFacts:
         return supplied is not None and tuple(map(self._dictionary.find, values)) in supplied
 
     def lookup(self, predicate: Predicate, values: tuple[str | None, ...]) -> Iterator[Values]:
-        """Yield the facts that agree with the values that are not None."""
-        find = self._dictionary.find
-        places, key = [], []
-        for at, value in enumerate(values):
-            if value is not None:
-                position = find(value)
-                if position == UNKNOWN:
-                    return iter(())
-                places.append(at)
-                key.append(position)
-        stretch = self._whole.get(predicate)
-        if stretch is not None:
-            return self._texts(stretch[0].matching(tuple(places), tuple(key), stretch[1]))
-        found = [
-            table.matching(tuple(places), tuple(key), size) for table, size in self._base(predicate, values)
-        ]
-        return self._texts(found[0] if len(found) == 1 else chain.from_iterable(found))
+        """Yield the known facts, given or derived, that agree with the values that are not None."""
+        return iter(self.finder(predicate, values, ())(()))
 
-    def _texts(self, rows: Iterable[Row]) -> Iterator[Values]:
-        texts = self._dictionary.texts
-        return (tuple(texts(row)) for row in rows)
+    def finder(self, predicate: Predicate, template: tuple[str | None, ...], places: tuple[int, ...]) -> Find:
+        """Return a function from the values at some places to the known facts that have them.
 
-    def _base(self, predicate: Predicate, values: tuple[str | None, ...]) -> list[Stretch]:
-        """Return the tables that together hold the facts of a base predicate that may agree."""
+        The template holds the values that are the same for every question, and None elsewhere.
+        """
         at = PARTED.get(predicate)
-        name = None if at is None else values[at]
-        if self._kept is None:
-            return [(table, len(table)) for table in self._relations.tables(predicate, name)]
-        if (predicate, name) in self._kept:
-            return [self._kept[predicate, name]]
-        if (predicate, None) in self._kept:
-            return [self._kept[predicate, None]]
-        return [stretch for (of, _), stretch in self._kept.items() if of == predicate]
+        name = None if at is None or predicate in self._whole else template[at]
+        bound = len(places) + sum(text is not None for text in template)
+        if at is not None and name is not None and bound < predicate.arity:
+            # Every row of the table has the name: that place tells nothing apart.
+            template = (*template[:at], None, *template[at + 1 :])
+        finds = [self._find(each, template, places) for each in self._stretches(predicate, name)]
+        if len(finds) == 1:
+            return finds[0]
+        return lambda values: chain.from_iterable([find(values) for find in finds])
+
+    def _find(self, stretch: Stretch, template: tuple[str | None, ...], places: tuple[int, ...]) -> Find:
+        table, size = stretch
+        find, texts = self._dictionary.find, self._dictionary.texts
+        fixed = {at: find(text) for at, text in enumerate(template) if text is not None}
+        if UNKNOWN in fixed.values():
+            return _nothing
+        order, rest = (*places, *fixed), tuple(fixed.values())
+        if len(order) == table.arity:
+            row_of = sorted(range(len(order)), key=order.__getitem__)
+            constants = tuple(text for text in template if text is not None)
+            plain = row_of == list(range(len(places)))
+
+            def present(values: Values) -> Iterable[Values]:
+                key = (*map(find, values), *rest)
+                if plain:
+                    return (values,) if table.holds(key, size) else ()
+                if not table.holds(tuple([key[at] for at in row_of]), size):
+                    return ()
+                texts = (*values, *constants)
+                return (tuple([texts[at] for at in row_of]),)
+
+            return present
+
+        def agreeing(values: Values) -> Iterable[Values]:
+            rows = table.matching(order, (*map(find, values), *rest), size)
+            return map(tuple, map(texts, rows))
+
+        return agreeing
+
+
+def _nothing(values: Values) -> Iterable[Values]:
+    return ()

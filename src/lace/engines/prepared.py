@@ -81,17 +81,9 @@ class PreparedProgram:
 
     def __init__(self, program: RelationProgram) -> None:
         self.program = program
-        self.derived = program.derived()
+        self.derived = program.derived() | program.ranked()
         self.reads = program.reads()
         self.components = tuple(_prepare(component) for component in program.components)
-        self.base_scans = tuple(
-            scan
-            for component in self.components
-            for whole in component.wholes
-            for scan in whole.scans
-            if scan.predicate not in self.derived
-        )
-        """Every scan of given facts."""
 
 
 def _prepare(component: Component) -> PreparedComponent:

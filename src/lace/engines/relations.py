@@ -56,6 +56,14 @@ class Relations:
     def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
         return dict(self._tables), {predicate: dict(parts) for predicate, parts in self._parts.items()}
 
+    def snapshot(self) -> tuple[Relations, Marks]:
+        """Return the tables as they are and how many rows each has; they may grow, at their ends only."""
+        other = Relations(self.dictionary)
+        other._tables, other._parts = self._copied()
+        other._derived = set(self._derived)
+        stores: list[dict[Any, Table]] = [other._tables, *other._parts.values()]
+        return other, {table: len(table) for tables in stores for table in tables.values()}
+
     def version(self) -> Version:
         """Return the tables as they are, for going back to."""
         return self._copied()

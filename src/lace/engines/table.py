@@ -41,6 +41,8 @@ class Table:
         self._filled = 0
         self._keys = RowKeys(arity)
         self._column_indexes: dict[int, ColumnIndex] = {}
+        self._listing: Ids = np.empty(0, np.int32)
+        self._listed = 0
         self._tail: dict[Row, int] = {}
         self._tail_indexes: dict[tuple[int, ...], dict[object, list[Row]]] = {}
 
@@ -122,8 +124,12 @@ class Table:
 
     def column_index(self, place: int) -> ColumnIndex:
         """Return the rows by the value of one column, up to date."""
+        index = self._column_indexes.get(place)
+        if index is None:
+            index = self._column_indexes[place] = ColumnIndex()
+        elif index.size == self.size:
+            return index
         self._fill()
-        index = self._column_indexes.setdefault(place, ColumnIndex())
         index.extend(self._columns[place][: self.size], max(1, len(self.dictionary)))
         return index
 
@@ -175,52 +181,66 @@ class Table:
         """Return the number of a row."""
         if row in self._tail:
             return self._tail[row]
-        if self._base == 0 or not self._keys.contains_row(row):
+        if self._base == 0:
             return None
-        number = self._keys.number(row) if self.arity > 1 else None
+        if self.arity == 1:
+            return self._number_of(row[0])
+        if not self._keys.contains_row(row):
+            return None
+        number = self._keys.number(row)
         return self._numbers(tuple(range(self.arity)), row)[0] if number is None else number
 
-    def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterable[Row]:
-        """Return those of the first `size` rows that hold the values of a key at some places."""
-        if len(places) == self.arity:
-            if size < self.size:
-                number = self.number(key)
-                return (key,) if number is not None and number < size else ()
-            return (key,) if key in self else ()
-        if self._base == 0:
-            if not places:
-                return self.rows(0, size)
-            rows = self.lookup(places).get(key[0] if len(places) == 1 else key, [])
-            return list(rows) if size == self.size else [row for row in rows if self._tail[row] < size]
+    def _number_of(self, value: int) -> int | None:
+        """Return the number of the row of a single value, from a list of all values that is made once."""
+        if self._listed < self.size:
+            if len(self._listing) < len(self.dictionary):
+                grown = np.full(max(len(self.dictionary), 2 * len(self._listing)), -1, np.int32)
+                grown[: len(self._listing)] = self._listing
+                self._listing = grown
+            new = self.columns(self._listed)[0]
+            self._listing[new] = np.arange(self._listed, self.size, dtype=np.int32)
+            self._listed = self.size
+        number: int = self._listing.item(value) if 0 <= value < len(self._listing) else -1
+        return None if number < 0 else number
+
+    def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterator[Row]:
+        """Yield those of the first `size` rows that hold the values of a key at some places."""
+        if places and self._base:
+            columns, numbers = self._columns, self._numbers(places, key)
+            return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
         if not places:
-            return (
-                row for start in range(0, size, 1024) for row in self.rows(start, min(size, start + 1024))
-            )
-        columns = self._columns
-        return (
-            tuple([column.item(number) for column in columns])
-            for number in self._numbers(places, key)
-            if number < size
-        )
+            stretches = range(0, size, 1024)
+            return (row for start in stretches for row in self.rows(start, min(size, start + 1024)))
+        rows = self.lookup(places).get(key[0] if len(places) == 1 else key, [])
+        return iter(rows[:] if size == self.size else [row for row in rows if self._tail[row] < size])
+
+    def holds(self, row: Row, size: int) -> bool:
+        """Tell whether a row is among the first `size` ones."""
+        if size == self.size:
+            return row in self
+        number = self.number(row)
+        return number is not None and number < size
 
     def _numbers(self, places: tuple[int, ...], key: Row) -> list[int]:
         """Return the numbers of the rows that hold the values of a key at some places."""
-        found, by = self.column_index(places[0]).rows(key[0]), places[0]
+        by, index = 0, self.column_index(places[0])
         if len(places) == 1:
-            return found
-        for place, value in zip(places[1:], key[1:], strict=True):
-            if len(found) <= FEW_NUMBERS:
+            return index.rows(key[0])
+        fewest = index.count(key[0])
+        for at in range(1, len(places)):
+            if fewest <= FEW_NUMBERS:
                 break
-            # Many rows hold the first value: another place may tell more apart.
-            others = self.column_index(place).rows(value)
-            if len(others) < len(found):
-                found, by = others, place
-        many = len(found) > FEW_NUMBERS
-        for place, value in zip(places, key, strict=True):
-            column = self._columns[place]
-            if place == by:
+            # Many rows hold this value: another place may tell more apart.
+            other = self.column_index(places[at])
+            count = other.count(key[at])
+            if count < fewest:
+                by, index, fewest = at, other, count
+        found = index.rows(key[by])
+        for at, place in enumerate(places):
+            if at == by:
                 continue
-            if many:
+            column, value = self._columns[place], key[at]
+            if len(found) > FEW_NUMBERS:
                 numbers = np.array(found, np.int64)
                 found = numbers[column[numbers] == value].tolist()
             else:

@@ -39,26 +39,33 @@ class ResidentFacts:
         return self._database
 
     def refresh(self) -> list[Fact] | None:
-        """Bring the facts up to date; return what was added, or None where all were loaded again."""
-        if self._store is None or self._database is None:
+        """Bring the facts up to date; return what was added, or None where all are loaded again."""
+        if self._database is None:
+            return None
+        if self._store is None or (version := self._store.version()) == self._version:
             return []
-        version = self._store.version()
-        if version == self._version:
-            return []
-        added = self._additions(version)
-        if added is None:
-            self._database = self._load()
-        else:
-            self._database.add(added)
+        news = self._additions(version)
+        if news is None:
+            self._database = None
+            return None
+        added, version = news
+        self._add(added)
+        self._version = version
         return added
 
     def give(self, facts: Iterable[Fact]) -> list[Fact]:
         """Hold more facts; return those that were not given before."""
         new = [fact for fact in dict.fromkeys(map(check_fact, facts)) if fact not in self._given]
         self._given.update(dict.fromkeys(new))
-        if self._database is not None:
-            self._database.add(new)
+        self._add(new)
         return new
+
+    def _add(self, facts: Iterable[Fact]) -> None:
+        # Whoever interrupts this leaves nothing half done: the facts are loaded again then.
+        database, self._database = self._database, None
+        if database is not None:
+            database.add(facts)
+        self._database = database
 
     def counts(self) -> dict[Predicate, int]:
         """Return how many facts are held, by predicate."""
@@ -72,12 +79,13 @@ class ResidentFacts:
         database = Database()
         if self._store is not None:
             # The version first: what is stored meanwhile is read again, which changes nothing.
-            self._version = self._store.version()
+            version = self._store.version()
             database.add_record_facts(Columns(self._store.segments()))
+            self._version = version
         database.add(self._given)
         return database
 
-    def _additions(self, version: Version) -> list[Fact] | None:
+    def _additions(self, version: Version) -> tuple[list[Fact], Version] | None:
         """Return the facts of what was stored since, or None where it is better to load everything."""
         assert self._store is not None
         assert self._version is not None
@@ -93,5 +101,4 @@ class ResidentFacts:
                 last = entry.seq
         except StoreError:  # taken away again, or damaged: it has no facts
             return None
-        self._version = Version(version.generation, last)
-        return found
+        return found, Version(version.generation, last)

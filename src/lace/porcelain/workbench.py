@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, RelationProgram
 from lace.datalog import (
+    EXPLAINING,
     Atom,
     Const,
     Explainer,
@@ -192,11 +193,11 @@ class Workbench:
 
     def why(self, fact: Fact) -> Proof | None:
         """Return a proof of a fact, or None where it does not hold."""
-        return self._explain(fact).why(fact)
+        return self._explain(fact).why(fact, self._explaining())
 
     def why_not(self, fact: Fact) -> WhyNot:
         """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
-        return self._explain(fact).why_not(fact)
+        return self._explain(fact).why_not(fact, budget=self._explaining())
 
     def _look_up(self, atom: Atom, variables: tuple[str, ...]) -> list[Values]:
         result = self._evaluate_for(atom.predicate).result
@@ -230,6 +231,9 @@ class Workbench:
 
     def _budget(self) -> Budget:
         return Budget(self.limits, now=time.perf_counter)
+
+    def _explaining(self) -> Budget:
+        return Budget(replace(EXPLAINING, seconds=self.limits.seconds), now=time.perf_counter)
 
     def _refresh(self) -> None:
         added = self._facts.refresh()

@@ -55,8 +55,18 @@ PASSES: tuple[Callable[[RelationProgram], RelationProgram], ...] = (
 
 
 def rewrite(program: RelationProgram) -> RelationProgram:
-    """Run every pass."""
-    for each in PASSES:
+    """Run every pass. Where ranks took the place of relations, the program without ranks is kept beside."""
+    rewritten = _run(program, PASSES)
+    if not rewritten.ranked():
+        return rewritten
+    plain = tuple(each for each in PASSES if each is not rank_instead_of_count)
+    return replace(rewritten, unranked=_run(program, plain))
+
+
+def _run(
+    program: RelationProgram, passes: tuple[Callable[[RelationProgram], RelationProgram], ...]
+) -> RelationProgram:
+    for each in passes:
         program = each(program)
     return program
 

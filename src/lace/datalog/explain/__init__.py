@@ -4,15 +4,15 @@
 """
 
 from lace.datalog.explain.explainer import CANDIDATES, EXPLAINING, Explainer
-from lace.datalog.explain.proof import Absent, Counted, Derived, Given, NamedRule, Premise, Proof, Tested
+from lace.datalog.explain.proof import Absent, Checked, Counted, Derived, Given, NamedRule, Premise, Proof
 from lace.datalog.explain.search import NotEvaluated, WrongResult
 from lace.datalog.explain.show import show_proof, show_why_not
 from lace.datalog.explain.verify import check_proof
-from lace.datalog.explain.whynot import Missing, Obstacle, OtherHead, Present, Stopped, WhyNot
+from lace.datalog.explain.whynot import Obstacle, OtherHead, Present, Stopped, Unmatched, WhyNot
 
 __all__ = [
     "CANDIDATES", "EXPLAINING",
-    "Absent", "Counted", "Derived", "Explainer", "Given", "Missing", "NamedRule", "NotEvaluated", "Obstacle",
-    "OtherHead", "Premise", "Present", "Proof", "Stopped", "Tested", "WhyNot", "WrongResult",
+    "Absent", "Checked", "Counted", "Derived", "Explainer", "Given", "NamedRule", "NotEvaluated",
+    "Obstacle", "OtherHead", "Premise", "Present", "Proof", "Stopped", "Unmatched", "WhyNot", "WrongResult",
     "check_proof", "show_proof", "show_why_not",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lace.algebra import Budget, EvaluationLimits, RelationProgram, Result
 from lace.datalog.explain.proof import Proof
 from lace.datalog.explain.search import Search
-from lace.datalog.explain.why import prove
+from lace.datalog.explain.why import Prover
 from lace.datalog.explain.whynot import WhyNot, refute
 from lace.facts import Fact, Predicate
 
@@ -25,17 +25,18 @@ class Explainer:
 
     def __init__(self, compiled: RelationProgram, result: Result) -> None:
         self._search = Search(compiled, result)
+        self._prover = Prover(self._search)
 
     def why(self, fact: Fact, budget: Budget | None = None) -> Proof | None:
         """Return a proof of a fact, or None where it does not hold."""
         budget = budget or Budget(EXPLAINING)
-        return prove(self._search, fact, budget) if self._knows(fact, budget) else None
+        return self._prover.prove(fact, budget) if self._knows(fact, budget) else None
 
     def why_not(self, fact: Fact, candidates: int = CANDIDATES, budget: Budget | None = None) -> WhyNot:
         """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
         budget = budget or Budget(EXPLAINING)
         if self._knows(fact, budget):
-            return WhyNot(fact, prove(self._search, fact, budget), ())
+            return WhyNot(fact, self._prover.prove(fact, budget), ())
         return WhyNot(fact, None, refute(self._search, fact, candidates, budget))
 
     def _knows(self, fact: Fact, budget: Budget) -> bool:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from lace.datalog.rules import Anonymous, Atom, BodyAtom, Cardinality, Const, Negated, Rule, Var
-from lace.facts import Predicate
+from lace.facts import Predicate, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,10 @@ class Fetch:
         for place, name in self.fill:
             values[place] = binding[name]
         return tuple(values)
+
+    def whole_row(self, binding: dict[str, str]) -> Values:
+        """Return the one fact that an atom can be when all of it is known."""
+        return cast(Values, self.pattern(binding))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ A bit matrix says that z can be reached from x and not how. A shortest way along
 Rules of this file:
 1. Every fact on the way is of the round of the matrix as well. Later rounds build on that one, so a fact
    that came later, by an addition, may not carry one that was there before it.
+2. A hop rests on its edge, whenever that came: edges are of a lower component.
 """
 
 from __future__ import annotations

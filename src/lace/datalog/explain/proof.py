@@ -4,7 +4,7 @@
        └──── steps: fact ─▶ Given                              it was supplied
                          └▶ Derived(rule, binding, premises)   one premise for each atom of the body
                                                   │
-                     a fact, itself a step ◀──────┴──▶ Absent · Counted · Tested
+                     a fact, itself a step ◀──────┴──▶ Absent · Counted · Checked
 
 Rules of this file:
 1. A fact has one step, however many premises it is: a proof is a graph without cycles, kept flat, so that
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from lace.datalog.rules import (
     Anonymous,
@@ -94,7 +94,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Checked:
     """A built-in with the values that it was asked about."""
 
     test: Test | Truth
@@ -107,18 +107,16 @@ class Tested:
         return {"kind": "test", "text": str(self)}
 
 
-Premise: TypeAlias = Fact | Absent | Counted | Tested
+Premise: TypeAlias = Fact | Absent | Counted | Checked
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A fact that was supplied, by a record, a runtime or a profile."""
 
     fact: Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """A fact that a rule derives."""
 
     fact: Fact

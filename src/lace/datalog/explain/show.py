@@ -18,15 +18,15 @@ from lace.datalog.diagnostics import shown
 from lace.datalog.explain.proof import (
     Absent,
     Binding,
+    Checked,
     Counted,
     Given,
     NamedRule,
     Premise,
     Proof,
-    Tested,
     show_fact,
 )
-from lace.datalog.explain.whynot import Missing, Obstacle, OtherHead, Present, Stopped, WhyNot
+from lace.datalog.explain.whynot import Obstacle, OtherHead, Present, Stopped, Unmatched, WhyNot
 from lace.facts import Fact, Predicate
 
 DEPTH = 12
@@ -114,7 +114,7 @@ def _binding(binding: Binding) -> str:
     return ", ".join(f"{name}={show_fact(('', text))[1:-1]}" for name, text in sorted(binding.items()))
 
 
-def _premise(premise: Absent | Counted | Tested) -> str:
+def _premise(premise: Absent | Counted | Checked) -> str:
     match premise:
         case Absent(pattern, size):
             return f"{premise}  none of {_facts(size, pattern.predicate)}"
@@ -125,7 +125,7 @@ def _premise(premise: Absent | Counted | Tested) -> str:
 
 def _obstacle(failed: Obstacle) -> str:
     match failed:
-        case Missing(pattern, size):
+        case Unmatched(pattern, size):
             return f"{failed}  none of {_facts(size, pattern.predicate)}"
         case Present(_, found, examples):
             return f"{failed}  {found} in the way: {_examples(found, examples)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lace.datalog.explain.proof import Absent, Counted, Derived, Given, Premise, Proof, Tested, show_fact
+from lace.datalog.explain.proof import Absent, Checked, Counted, Derived, Given, Premise, Proof, show_fact
 from lace.datalog.meaning import Relations, agree, evaluate, holds, matches, value
 from lace.datalog.program import Program
 from lace.datalog.rules import Atom, BodyAtom, Cardinality, Negated, Var
@@ -83,7 +83,7 @@ def _supports(premise: Premise, part: BodyAtom, binding: dict[str, str], known: 
             and all(agree(part.atom.terms, each[1:], binding) is not None for each in premise.examples)
             and all(each[1:] in known[part.atom.predicate] for each in premise.examples)
         )
-    return isinstance(premise, Tested)
+    return isinstance(premise, Checked)
 
 
 def _cycles(proof: Proof) -> list[str]:

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from lace.algebra import Budget
-from lace.datalog.explain.order import Ask, Fetch, Move, make_move, outer_variables, variables
+from lace.datalog.explain.order import Fetch, Move, make_move, outer_variables, variables
+from lace.datalog.explain.premises import count_facts, make_premise
 from lace.datalog.explain.proof import (
+    Absent,
     Binding,
+    Checked,
     Counted,
     NamedRule,
     Premise,
     Proof,
-    Tested,
     is_ground,
     rule_json,
     substitute,
@@ -37,7 +39,7 @@ from lace.facts import Fact, Predicate, Values
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Unmatched:
     """A positive atom with which no fact agrees."""
 
     pattern: Atom
@@ -58,7 +60,7 @@ class Missing:
         """Return the obstacle as a program reads it."""
         values = [term.value if isinstance(term, Const) else None for term in self.pattern.terms]
         return {
-            "kind": "missing",
+            "kind": "unmatched",
             "text": str(self),
             "pattern": [self.pattern.name, *values],
             "size": self.size,
@@ -87,7 +89,7 @@ class Present:
         }
 
 
-Obstacle: TypeAlias = Missing | Present | Counted | Tested
+Obstacle: TypeAlias = Unmatched | Present | Counted | Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +212,13 @@ def _refute(search: Search, case: RuleCase, fact: Fact, meter: Meter, budget: Bu
             chosen = order[: length + 1]
             route = search.route(case, head, chosen)
             other = dict(head)
-            for found in search.solve(route, other, budget, meter=meter):
+            found = search.solve(route, other, budget, meter=meter)
+            if found is not None:
                 rows = {each.at: one for each, one in zip(route.moves, found, strict=True)}
                 binding, row = other, rows[at]
-                break
         if row is None:
             satisfied = tuple(
-                search.premise(make_move(each, case.rule.body[each], known), rows[each], binding, budget)
+                _premise(search, make_move(each, case.rule.body[each], known), rows[each], binding, budget)
                 for each in order[:length]
             )
             failed = _obstacle(search, move, part, binding, budget)
@@ -229,9 +231,13 @@ def _refute(search: Search, case: RuleCase, fact: Fact, meter: Meter, budget: Bu
 
 
 def _first(search: Search, move: Move, binding: dict[str, str], budget: Budget) -> Values | None:
-    if isinstance(move, Ask):
-        return () if search.asked(move, binding, budget) else None
-    return next(search.matching(move, binding, budget), None)
+    return next(iter(search.look(move)(binding, budget, None)), None)
+
+
+def _premise(search: Search, move: Move, row: Values, binding: dict[str, str], budget: Budget) -> Premise:
+    if isinstance(move, Fetch):
+        return (move.predicate.name, *row)
+    return make_premise(search, move, binding, budget)
 
 
 def _obstacle(
@@ -239,10 +245,10 @@ def _obstacle(
 ) -> Obstacle:
     if isinstance(move, Fetch):
         assert isinstance(part, Atom)
-        return Missing(substitute(part, binding), search.result.size(move.predicate))
+        return Unmatched(substitute(part, binding), search.result.size(move.predicate))
     if isinstance(part, Negated):
         assert move.fetch is not None
-        return Present(substitute(part.atom, binding), *search.agreeing(move.fetch, binding, budget))
-    premise = search.premise(move, (), binding, budget)
-    assert isinstance(premise, Counted | Tested)
+        return Present(substitute(part.atom, binding), *count_facts(search, move.fetch, binding, budget))
+    premise = make_premise(search, move, binding, budget)
+    assert not isinstance(premise, Absent)
     return premise
