@@ -130,6 +130,7 @@ class _Writer:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.needs: list[_Need] = []
+        self._texts: dict[tuple[str, str], str] = {}
         self._lines: list[str] = []
         self._depth = 1
         self._names: dict[str, str] = {}
@@ -165,10 +166,14 @@ class _Writer:
         self._lines.append("    " * self._depth + line)
 
     def _need(self, kind: str, what: Any, places: tuple[int, ...] = ()) -> str:
-        need = _Need(kind, what, places)
-        if kind in ("constant", "head") and need in self.needs:
-            return f"a{self.needs.index(need)}"
-        self.needs.append(need)
+        # Texts are asked for once; scans and tests are told apart, they may stand twice.
+        if kind in ("constant", "head"):
+            known = self._texts.get((kind, what))
+            if known is None:
+                known = self._texts[kind, what] = f"a{len(self.needs)}"
+                self.needs.append(_Need(kind, what))
+            return known
+        self.needs.append(_Need(kind, what, places))
         return f"a{len(self.needs) - 1}"
 
     def _condition(self, test: str) -> None:
