@@ -8,7 +8,9 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,7 @@ class Dictionary:
         self._base = base
         self._below = 0 if base is None else len(base)
         self._own: list[str] = []
-        self._positions: dict[str, int] = {}
+        self._positions: defaultdict[str, int] = defaultdict()
 
     def fork(self) -> Dictionary:
         """Return a dictionary on top of this one."""
@@ -84,17 +86,26 @@ class Dictionary:
 
     def intern_column(self, column: Sequence[str]) -> Ids:
         """Return the positions of many texts at once."""
-        positions, own = self._positions, self._own
-        for text in dict.fromkeys(column):
-            if text not in positions:
-                below = UNKNOWN if self._base is None else self._base.find(text)
-                if below == UNKNOWN or below >= self._below:
-                    positions[text] = self._below + len(own)
-                    own.append(text)
-                else:
-                    # Remembered here too, so that the next pass over a column is one lookup a text.
-                    positions[text] = below
-        return np.fromiter(map(positions.__getitem__, column), np.int32, len(column))
+        if self._base is None:
+            return self._number(column)
+        found = np.fromiter(map(self._base.find, column), np.int32, len(column))
+        found[found >= self._below] = UNKNOWN
+        strangers = np.flatnonzero(found == UNKNOWN)
+        if len(strangers):
+            found[strangers] = self._number([column[at] for at in strangers.tolist()])
+        return found
+
+    def _number(self, column: Sequence[str]) -> Ids:
+        """Return positions on top of the base, giving them to texts that have none yet."""
+        positions = self._positions
+        before = len(positions)
+        positions.default_factory = count(self._below + before).__next__
+        numbers = np.fromiter(map(positions.__getitem__, column), np.int32, len(column))
+        positions.default_factory = None
+        # What was added stands last, in the order of its positions.
+        added = list(islice(reversed(positions), len(positions) - before))
+        self._own.extend(reversed(added))
+        return numbers
 
     def __iter__(self) -> Iterator[str]:
         if self._base is not None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from lace.algebra import (
@@ -53,6 +55,12 @@ class _Need:
     places: tuple[int, ...] = ()
 
 
+@lru_cache(maxsize=1024)
+def _code(source: str) -> CodeType:
+    """Compile a function once: pipelines of one shape differ only in what is handed in."""
+    return compile(source, "<pipeline>", "exec")
+
+
 class QuickPipeline:
     """A pipeline as a function."""
 
@@ -62,7 +70,7 @@ class QuickPipeline:
         self.pipeline = pipeline
         self._needs = writer.needs
         scope: dict[str, Any] = {}
-        exec(compile(self.source, "<pipeline>", "exec"), scope)
+        exec(_code(self.source), scope)
         self._function: Run = scope["run"]
 
     def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:

@@ -36,7 +36,7 @@ def passes(test: Test, texts: list[str]) -> bool:
 
 def order_of(kind: str, ids: list[int], dictionary: Dictionary) -> dict[int, int]:
     """Return a rank for each text that can be compared: by number or by text, equals alike."""
-    texts = {id: dictionary.text(id) for id in ids}
+    texts = dict(zip(ids, dictionary.texts(ids), strict=True))
     if kind == "Int":
         # Sign and length first: turning very long digits into numbers is slow and may be refused.
         keys = {id: _number(text) for id, text in texts.items() if is_decimal(text)}
