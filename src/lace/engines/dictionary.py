@@ -2,7 +2,9 @@
 
 Rules of this file:
 1. Positions are given once and never change; a dictionary only grows.
-2. A fork sees what its base held when it was made and puts its own texts on top: what a program or a peer
+2. What no fact may hold is refused when it first comes, once for each text (030: values are UTF-8 NFC text
+   within the tuple value limit).
+3. A fork sees what its base held when it was made and puts its own texts on top: what a program or a peer
    brings never enters the base, and leaves with the fork.
 """
 
@@ -14,6 +16,9 @@ from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lace.errors import FactError
+from lace.facts import VALUE_BYTES, check_value
 
 Ids = NDArray[np.int32]
 
@@ -32,17 +37,18 @@ class Dictionary:
     (2, -1, 'a', 3)
     """
 
-    __slots__ = ("_base", "_below", "_own", "_positions")
+    __slots__ = ("_base", "_below", "_own", "_positions", "_value_bytes")
 
-    def __init__(self, base: Dictionary | None = None) -> None:
+    def __init__(self, base: Dictionary | None = None, value_bytes: int = VALUE_BYTES) -> None:
         self._base = base
+        self._value_bytes = value_bytes
         self._below = 0 if base is None else len(base)
         self._own: list[str] = []
         self._positions: defaultdict[str, int] = defaultdict()
 
     def fork(self) -> Dictionary:
         """Return a dictionary on top of this one."""
-        return Dictionary(self)
+        return Dictionary(self, self._value_bytes)
 
     def __len__(self) -> int:
         return self._below + len(self._own)
@@ -79,6 +85,7 @@ class Dictionary:
         """Return the position of a text, giving it one where it has none."""
         position = self.find(text)
         if position == UNKNOWN:
+            check_value(text, self._value_bytes)
             position = len(self)
             self._own.append(text)
             self._positions[text] = position
@@ -104,8 +111,20 @@ class Dictionary:
         positions.default_factory = None
         # What was added stands last, in the order of its positions.
         added = list(islice(reversed(positions), len(positions) - before))
+        try:
+            self._check(added)
+        except FactError:
+            for text in added:
+                del positions[text]
+            raise
         self._own.extend(reversed(added))
         return numbers
+
+    def _check(self, texts: list[str]) -> None:
+        limit = self._value_bytes
+        for text in texts:
+            if len(text) > limit or not text.isascii():
+                check_value(text, limit)
 
     def __iter__(self) -> Iterator[str]:
         if self._base is not None:

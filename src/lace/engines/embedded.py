@@ -23,7 +23,7 @@ from lace.engines.known import KnownFacts, Stretch
 from lace.engines.prepared import PreparedProgram
 from lace.engines.relations import Marks, Relations
 from lace.errors import EngineError, LaceError
-from lace.facts import Columns, Fact, Predicate, Values
+from lace.facts import VALUE_BYTES, Columns, Fact, Predicate, Values
 
 
 class DerivedPredicate(EngineError):
@@ -36,8 +36,8 @@ class DerivedPredicate(EngineError):
 class Database:
     """Facts held in memory as integers, ready for programs."""
 
-    def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.relations = Relations(Dictionary())
+    def __init__(self, facts: Iterable[Fact] = (), *, value_bytes: int = VALUE_BYTES) -> None:
+        self.relations = Relations(Dictionary(value_bytes=value_bytes))
         self._prepared: dict[int, PreparedProgram] = {}
         self.add(facts)
 

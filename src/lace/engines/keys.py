@@ -163,7 +163,7 @@ class RowKeys:
 
     def _to_tuples(self, columns: list[Ids]) -> None:
         self._tuples = set(zip(*(column.tolist() for column in columns), strict=True))
-        self._size = len(columns[0])
+        self._size = len(self._tuples)
         self._runs = []
 
     def _add_tuples(self, columns: list[Ids]) -> list[Ids]:

@@ -1,0 +1,69 @@
+"""Texts as positions: given once, checked once, and apart in forks."""
+
+from __future__ import annotations
+
+import pytest
+
+from lace.datalog import compile_program, parse_program
+from lace.engines import Database
+from lace.engines.dictionary import UNKNOWN, Dictionary
+from lace.facts import Predicate, ValueNotText, ValueTooLong
+
+
+def test_positions_are_given_in_order_and_stay() -> None:
+    dictionary = Dictionary()
+    assert dictionary.intern_column(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
+    assert dictionary.intern("d") == 3
+    assert dictionary.intern_column(["d", "e", "a"]).tolist() == [3, 4, 1]
+    assert dictionary.texts([4, 0, 3]) == ["e", "b", "d"]
+    assert list(dictionary) == ["b", "a", "c", "d", "e"]
+    assert dictionary.find("z") == UNKNOWN
+
+
+def test_a_fork_sees_what_was_there_and_keeps_its_own_to_itself() -> None:
+    base = Dictionary()
+    base.intern_column(["a", "b"])
+    fork = base.fork()
+    assert fork.intern_column(["b", "x", "a", "x", "y"]).tolist() == [1, 2, 0, 2, 3]
+    base.intern_column(["later", "x"])
+    assert fork.find("later") == UNKNOWN
+    assert fork.intern("later") == 4
+    assert base.find("y") == UNKNOWN
+    assert [fork.text(at) for at in range(5)] == ["a", "b", "x", "y", "later"]
+    deeper = fork.fork()
+    assert deeper.intern_column(["y", "q", "a"]).tolist() == [3, 5, 0]
+    assert deeper.texts([0, 3, 5]) == ["a", "y", "q"]
+    assert list(deeper) == ["a", "b", "x", "y", "later", "q"]
+
+
+BAD = [
+    ("cafe\u0301", ValueNotText),
+    ("\ud800", ValueNotText),
+    ("x" * 1025, ValueTooLong),
+    ("é" * 513, ValueTooLong),
+]
+
+
+@pytest.mark.req("030-001", "030-002")
+@pytest.mark.parametrize(("value", "error"), BAD)
+@pytest.mark.parametrize("many", [1, 2000])
+def test_a_value_that_no_fact_may_hold_is_refused_and_leaves_nothing(
+    value: str, error: type[Exception], many: int
+) -> None:
+    database = Database([("B", "fine")])
+    with pytest.raises(error):
+        database.add([*[("B", f"b{at}") for at in range(many)], ("B", value)])
+    program = compile_program(parse_program("A(X) :- B(X)."))
+    assert database.evaluate(program).result().facts(Predicate("A", 1)) == [("fine",)]
+    with pytest.raises(error):
+        database.evaluate(program, facts=[("B", value)])
+    running = database.evaluate(program)
+    with pytest.raises(error):
+        running.insert([("B", value)])
+    assert running.insert([("B", "more")]).count(Predicate("A", 1)) == 2
+
+
+def test_the_value_limit_can_be_set() -> None:
+    with pytest.raises(ValueTooLong):
+        Database([("B", "abcd")], value_bytes=3)
+    Database([("B", "x" * 5000)], value_bytes=5000)
