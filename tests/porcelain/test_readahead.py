@@ -91,3 +91,11 @@ def test_a_long_bad_part_has_one_reason_in_all_its_pieces(tmp_path: Path) -> Non
     rejected = [i for items in read_items_ahead(path, 0) for i in items if isinstance(i, Rejected)]
     assert len(rejected) > 3
     assert len({id(item.error) for item in rejected}) == 2
+
+
+def test_nothing_is_imported_from_the_current_folder(
+    damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "struct.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    assert list(read_items_ahead(Path(damaged.name), 0))

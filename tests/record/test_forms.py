@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lace.errors import RecordError
 from lace.record import (
     MARK,
+    MARKLINE_BYTES,
     BadTrailer,
     Blob,
     BlobHeader,
@@ -27,6 +28,9 @@ from lace.record import (
     Truncated,
     WrongInnerType,
     inner_records,
+    make_blob,
+    make_plex,
+    make_seal,
     restore_thin,
     restore_trailer,
     thin_inner,
@@ -34,6 +38,7 @@ from lace.record import (
     write_trailer,
 )
 from lace.record.grammar import TRAILER_MARK
+from lace.signing import Secret
 from lace.text import RecordId
 from tests.record.samples import BLOB, PLEX, SAMPLES, SEAL, TAI, header_part, plex_bytes
 from tests.strategies import damaged, plexes, records, seals
@@ -196,3 +201,14 @@ def test_inner_records_are_named_outermost_first() -> None:
     assert inner_records(PLEX) == (PLEX.blob,)
     assert inner_records(BLOB) == ()
     assert all(isinstance(inner, Blob) for inner in inner_records(PLEX))
+
+
+def test_only_the_cut_of_a_thin_record_is_restored() -> None:
+    plex = make_plex("u", "a", "n", "1640995200:000000000", b"data")
+    seal = make_seal(plex, Secret(bytes(31) + b"\x01"), bytes(31) + b"\x02")
+    inside = make_blob(b"before" + plex.raw)
+    held = make_plex("u", "a", "n", "1640995200:000000000", b"data" + plex.raw)
+    for outer, inner in ((seal, plex.blob), (inside, plex), (held, plex)):
+        cut = outer.raw[: outer.size - inner.size + MARKLINE_BYTES]
+        with pytest.raises(NotThin):
+            restore_thin(cut, lambda _, inner=inner: inner)

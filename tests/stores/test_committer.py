@@ -168,3 +168,30 @@ def test_a_bulk_commit_with_known_records_among_new_ones(tmp_path: Path) -> None
         assert [outcome.store_id for outcome in outcomes] == list(range(101, 301))
         assert [outcome.new for outcome in outcomes] == [False] * 100 + [True] * 100
         assert len(list(store.log())) == 300
+
+
+def test_a_callers_mistake_reaches_only_that_caller(tmp_path: Path) -> None:
+    faults: list[BaseException] = []
+    mistakes: list[BaseException] = []
+    start = threading.Barrier(4)
+
+    def write(worker: int, store: SqliteStore) -> None:
+        start.wait()
+        for at in range(60):
+            try:
+                if worker == 0:
+                    store.put("not a record")  # type: ignore[arg-type]
+                else:
+                    store.put(make_blob(f"{worker} {at}".encode()))
+            except Exception as error:
+                (mistakes if worker == 0 else faults).append(error)
+
+    with SqliteStore(tmp_path / "store.sqlite") as store:
+        threads = [threading.Thread(target=write, args=(worker, store)) for worker in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+        assert len(mistakes) == 60
+        assert store.stats().records["B"] == 180

@@ -157,3 +157,16 @@ def test_what_was_set_aside_is_kept_for_inspection(tmp_path: Path) -> None:
             (6, sample(1).id, b"\xbe\xef")
         ]
         behind.close()
+
+
+def test_what_was_set_aside_goes_when_it_is_forgotten(tmp_path: Path) -> None:
+    kept, rotten = samples(0, 2)
+    with SqliteStore(tmp_path / "store.sqlite") as store:
+        store.put_many([kept, rotten])
+        behind = apsw.Connection(str(store.path))
+        behind.execute("UPDATE record SET bytes = x'beef' WHERE hash = ?", (rotten.id,))
+        store.verify()
+        assert behind.execute("SELECT count(*) FROM rotten").get == 1
+        store.forget([rotten.id])
+        assert behind.execute("SELECT count(*) FROM rotten").get == 0
+        behind.close()

@@ -14,6 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import fcntl
 import marshal
 import os
 import pickle
@@ -22,6 +23,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, BinaryIO, Final
 
@@ -31,6 +33,7 @@ from lace.record import Accepted, Item, Record, RecordReader, Rejected, pack_rec
 CHUNK_BYTES: Final = 1024 * 1024
 WORTH_BYTES: Final = 8 * 1024 * 1024
 """A smaller file is read before a child has started."""
+PIPE_BYTES: Final = 1024 * 1024
 _CHILD: Final = "from lace.porcelain.readahead import main; main()"
 _RUN: Final = 500
 _FRAME: Final = struct.Struct("<cQ")
@@ -56,14 +59,30 @@ def read_items(file: BinaryIO, offset: int) -> Generator[list[Item], None, None]
 
 def is_worth_it(size: int | None, offset: int) -> bool:
     """Tell whether a file is long enough, and this machine wide enough, for a process of its own."""
-    return size is not None and size - offset >= WORTH_BYTES and len(os.sched_getaffinity(0)) > 1
+    return size is not None and size - offset >= WORTH_BYTES and _cores() > 1
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let the child work on while a commit waits for the disk: a pipe holds 64 KiB by itself."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # a system may allow less to one user; the pipe works as it is
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def read_items_ahead(path: Path, offset: int) -> Generator[list[Item], None, None]:
     """Yield the items of a file from an offset, read by a child process."""
-    command = [sys.executable, "-c", _CHILD, str(path), str(offset)]
+    # -P: the current folder is the user's, not a place to import from.
+    command = [sys.executable, "-P", "-c", _CHILD, os.path.abspath(path), str(offset)]
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert child.stdout is not None
+    _widen(child.stdout)
     try:
         yield from _frames(child.stdout, path)
     finally:

@@ -67,7 +67,11 @@ def restore_thin(
     inner = find(inner_id)
     if inner is None or inner.id != inner_id:
         raise InnerUnknown(inner=inner_id, offset=len(thin) - MARKLINE_BYTES)
-    return parse_record(thin[:-MARKLINE_BYTES] + inner.raw, limits)
+    record = parse_record(thin[:-MARKLINE_BYTES] + inner.raw, limits)
+    # A markline can stand elsewhere too, in data for one: only the cut that `write_thin` makes counts.
+    if isinstance(record, Blob) or write_thin(record) != thin:
+        raise NotThin(offset=len(thin) - MARKLINE_BYTES)
+    return record
 
 
 def write_trailer(record: Record) -> bytes:

@@ -105,6 +105,7 @@ class Commit:
         ids = list(dict.fromkeys(record_ids))
         if forget:
             self.connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(i,) for i in ids])
+            self.connection.executemany("DELETE FROM rotten WHERE hash = ?", [(i,) for i in ids])
         known = self._known(ids)
         for record_id, number in sorted(known.items(), key=lambda item: item[1]):
             self._remove_row(record_id, number)

@@ -113,7 +113,9 @@ class Committer:
         # Each thread raises an error object of its own.
         if isinstance(request.error, StoreError):
             raise type(request.error)(**request.error.fields)
-        raise tell(request.error, self._connections.where) from request.error
+        if isinstance(request.error, LIBRARY_FAULTS):
+            raise tell(request.error, self._connections.where) from request.error
+        raise request.error
 
     def _lead(self, batch: list[_Request[Any]]) -> None:
         try:
@@ -122,14 +124,15 @@ class Committer:
                 self._commit(connection, batch, hopeful=len(batch) == 1)
             except (apsw.BusyError, StoreError) as error:
                 _fail(batch, error)
-            except LIBRARY_FAULTS as error:
+            except Exception as error:
+                # Whatever it is, a caller's mistake included, it belongs to one request: each is tried alone.
                 if len(batch) == 1 and not isinstance(error, apsw.ConstraintError):
                     _fail(batch, error)
                     return
                 for request in batch:
                     try:
                         self._commit(connection, [request], hopeful=False)
-                    except LIBRARY_FAULTS as fault:
+                    except Exception as fault:
                         _fail([request], fault)
         except BaseException:
             _fail([r for r in batch if not r.done], Interrupted(where=self._connections.where))

@@ -3,7 +3,8 @@
 Rules of this file:
 1. Only records come in, and a record object is a validated one. Nothing is reported stored before it is.
 2. One counter numbers additions and removals. It only grows, and no number is ever used twice.
-3. What leaves was hashed again on its way out; a rotten record leaves neither as bytes nor as facts.
+3. Bytes that leave were hashed again on their way out; a rotten record is reported and never handed out.
+   Facts were made when the record was valid; `verify` takes them away with it.
 4. Storing what is there already is a value (`new=False`). A forgotten record that arrives from elsewhere is
    a value too (`Refused`); one that is put by hand is an error, until it is allowed again.
 """
