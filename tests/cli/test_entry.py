@@ -169,3 +169,63 @@ def test_help_needs_no_guest_and_looking_needs_no_drawing(tmp_path: Path) -> Non
             [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert set(done.stdout.splitlines()[-1].split()) & set(GUESTS) <= allowed
+
+
+SECRET = "&." + "7" * 43 + ".H3"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["key", "import", "bob", SECRET],
+        ["key", "new", "bob", SECRET],
+        ["key", "import", "bob", "-", SECRET],
+        [SECRET],
+        ["key", SECRET],
+        ["put", SECRET],
+        ["key", "restore", SECRET],
+        ["put", SECRET[:20], "nowhere"],
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_secret_in_the_wrong_place_is_not_repeated(lace: Run, words: list[str], form: list[str]) -> None:
+    done = lace(*form, *words)
+    assert done.code != 0
+    assert "&.…" in done.err
+    assert "7777" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    "words", [["get", "//u//a//\udcff"], ["init", "caf\udce9"], ["ls", "--store", "\udcff"]]
+)
+def test_arguments_that_are_no_utf8_are_refused_in_one_sentence(
+    lace: Run, home: Path, words: list[str]
+) -> None:
+    os.mkdir(home / "caf\udce9")
+    done = lace(*words)
+    assert done.code == 3
+    assert done.err.count("\n") == 1
+    assert "is no UTF-8" in done.err
+    assert os.listdir(home / "caf\udce9") == []
+
+
+def test_a_closed_stdout_is_told_before_anything_is_done(
+    lace: Run, home: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["init", "other"]) == 7
+    assert capsysbinary.readouterr().err == b"lace: output: stdout is closed [file/refused]\n"
+    assert not (home / "other").exists()
+
+
+@pytest.mark.parametrize("words", [["put", "-"], ["key", "import", "bob", "-"]])
+def test_a_closed_stdin_is_not_an_empty_one(
+    lace: Run,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(words) == 7
+    assert capsysbinary.readouterr().err.endswith(b"lace: -: stdin is closed [file/refused]\n")
+    assert lace("ls", "-q").lines == []

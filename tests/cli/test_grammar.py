@@ -80,3 +80,19 @@ def test_other_text_is_no_size(text: str) -> None:
 def test_other_text_is_no_count(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is no number"):
         parse_count(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["ls", "-n", "9" * 23], ["gen", "--count", "9" * 26, "x"], ["gen", "--start", "9" * 25, "--count", "1"]],
+)
+def test_a_number_beyond_counting_is_wrong_usage(lace: Run, words: list[str]) -> None:
+    done = lace(*words)
+    assert done.code == 2
+    assert "is too large: write at most 18 digits" in done.err
+
+
+def test_the_largest_numbers_are_no_bugs(lace: Run) -> None:
+    assert lace("ls", "-n", "9" * 18).code == 0
+    assert "[text/tai-range]" in lace("gen", "--start", "9" * 18, "--count", "9" * 18).err
+    assert lace("gen", "--seed", "9" * 30, "--count", "1").code == 0

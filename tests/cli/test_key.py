@@ -126,3 +126,26 @@ def test_a_removed_key_is_gone(run: Run) -> None:
     run("key", "new", "alice")
     assert run("key", "rm", "alice").code == 0
     assert run("key", "rm", "alice").code == 1
+
+
+def test_a_secret_and_a_passphrase_are_not_looked_for_in_long_files(run: Run, home: Path) -> None:
+    (home / "long").write_bytes(b"x" * 5000)
+    for words in (
+        ["import", "bob", "long"],
+        ["import", "bob", "/dev/zero"],
+        ["new", "--passphrase-file", "long"],
+    ):
+        done = run("key", *words)
+        assert done.code == 3
+        assert "is longer than 4096 bytes" in done.err
+    assert run("key", "import", "bob", "-", stdin=b"x" * 5000).code == 3
+
+
+def test_a_passphrase_that_nobody_can_type_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("lace.cli.passphrases.getpass", closed)
+    done = run("key", "new", "carol", "--passphrase")
+    assert done.code == 3
+    assert done.err.endswith("give --passphrase-file FILE [cli/no-terminal]\n")

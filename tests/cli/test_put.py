@@ -193,7 +193,7 @@ def test_a_forgotten_file_does_not_hold_back_the_others(lace: Run, home: Path) -
     assert done.err.startswith("lace: tree/b: ")
 
 
-def test_what_is_no_file_is_passed_by_and_strange_names_are_told(lace: Run, home: Path) -> None:
+def test_what_is_no_file_is_left_out_and_strange_names_are_told(lace: Run, home: Path) -> None:
     (home / "tree").mkdir()
     os.mkfifo(home / "tree" / "pipe")
     (home / "tree" / "nowhere").symlink_to("nothing")
@@ -203,7 +203,7 @@ def test_what_is_no_file_is_passed_by_and_strange_names_are_told(lace: Run, home
     assert [line.split("  ")[1] for line in done.lines] == ["tree/ok"]
     assert "tree/nowhere: " in done.err
     assert "tree/\\udcff: " in done.err
-    assert "pipe" not in done.err
+    assert "tree/pipe: a pipe, socket or device, left out" in done.err
 
 
 def test_a_link_to_a_place_with_a_space_in_its_name(lace: Run, file: Path) -> None:
@@ -211,3 +211,47 @@ def test_a_link_to_a_place_with_a_space_in_its_name(lace: Run, file: Path) -> No
     for link in ("//u//notes//a b", "see also //u//notes//a b"):
         second = lace("put", *NOTES, "--name", "c", "--link", link, file).out.strip()
         assert first in lace("facts", second).lines[-1]
+
+
+def test_a_file_over_the_limit_is_refused_by_its_size(lace: Run, home: Path) -> None:
+    with (home / "huge").open("wb") as file:
+        file.truncate(1 << 40)  # nothing could hold it
+    done = lace("put", "huge")
+    assert done.code == 3
+    assert f"Data-Length {1 << 40} is over the limit" in done.err
+
+
+def test_an_endless_device_is_refused(lace: Run) -> None:
+    done = lace("put", "/dev/zero")
+    assert done.code == 3
+    assert done.err.endswith("[record/data-too-long]\n")
+
+
+def test_keys_in_a_folder_are_left_out(lace: Run, home: Path) -> None:
+    keys = home / "things" / "keys"
+    keys.parent.mkdir()
+    lace("key", "new", "alice", "--keys", keys)
+    lace("key", "backup", "things/safe", "--keys", keys)
+    (home / "things" / "copy.txt").write_bytes((keys / "alice.key").read_bytes())
+    (home / "things" / "letter").write_bytes(b"dear")
+    done = lace("put", "things", "--keys", keys, "--json")
+    assert done.code == 0
+    assert [value["source"] for value in done.values] == ["things/letter"]
+    assert "things/keys: the folder of keys, left out" in done.err
+    assert "things/copy.txt: holds signing keys, left out" in done.err
+    assert "things/safe: holds signing keys, left out" in done.err
+
+
+def test_pipes_in_a_folder_are_left_out_and_what_cannot_be_looked_at_is_told(lace: Run, home: Path) -> None:
+    folder = home / "things"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "loop").symlink_to("loop")
+    (folder / "unnameable").symlink_to("x" * 300)  # longer than any name: not even a stat
+    (folder / "letter").write_bytes(b"dear")
+    done = lace("put", "things", "--json")
+    assert done.code == 7
+    assert [value["source"] for value in done.values] == ["things/letter"]
+    assert "things/pipe: a pipe, socket or device, left out" in done.err
+    assert "things/loop" in done.err
+    assert "things/unnameable" in done.err

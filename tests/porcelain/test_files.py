@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.porcelain.files import FileExists, FileRefused, file_faults, new_file
+from lace.porcelain.files import FileExists, FileRefused, FileTooLong, file_faults, new_file, read_short_file
 
 
 def test_a_new_file_appears_when_it_is_done(tmp_path: Path) -> None:
@@ -53,3 +53,11 @@ def test_a_full_disk_is_a_sentence() -> None:
 def test_a_reader_that_went_away_is_not_about_a_file() -> None:
     with pytest.raises(BrokenPipeError), file_faults(Path("a")):
         raise BrokenPipeError
+
+
+def test_a_short_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    path = tmp_path / "short"
+    path.write_bytes(b"12345")
+    assert read_short_file(path, 5) == b"12345"
+    with pytest.raises(FileTooLong):
+        read_short_file(path, 4)

@@ -12,7 +12,7 @@ from lace.stores import Version
 
 FILE = Identity("/data/a.records", 1000, 5, 7)
 VERSION = Version("aaaa", 10)
-ENTRY = Entry(500, False, Counts(3, 1, 0, 2, 40), "/data/bad.jsonl", 99)
+ENTRY = Entry(500, False, Counts(3, 1, 0, 2, 40), "/data/bad.jsonl", 99, True, VERSION.last)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lace.porcelain.files import FileRefused
-from lace.porcelain.rejects import RejectFile
+from lace.porcelain.rejects import RejectFile, RejectsIsSource
+from lace.porcelain.sources import find_sources
 from lace.record import RecordReader, Rejected, make_blob
 from lace.text import decode
 
@@ -16,6 +17,11 @@ from lace.text import decode
 def parts(data: bytes) -> list[Rejected]:
     reader = RecordReader()
     return [item for item in [*reader.feed(data), *reader.close()] if isinstance(item, Rejected)]
+
+
+def told(path: Path) -> list[tuple[int, bytes]]:
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [(line["offset"], decode(line["raw"])) for line in lines]
 
 
 def test_a_line_says_where_why_and_what(tmp_path: Path) -> None:
@@ -36,28 +42,58 @@ def test_a_line_says_where_why_and_what(tmp_path: Path) -> None:
     }
 
 
-def test_the_file_is_added_to_and_can_be_cut_back(tmp_path: Path) -> None:
+def test_the_file_is_added_to_and_an_unfinished_line_stays_alone(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
-    path.write_bytes(b"earlier\n")
+    path.write_bytes(b"earlier")
     [part] = parts(b"noise")
     with RejectFile(path) as file:
         file.add("a", part)
-        kept = file.flush()
+        assert file.flush() == path.stat().st_size
         file.add("b", part)
-        file.flush()
-        file.cut(kept)
-        file.add("c", part)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "earlier"
-    assert [json.loads(line)["source"] for line in lines[1:]] == ["a", "c"]
+    first, *lines = path.read_text(encoding="utf-8").splitlines()
+    assert first == "earlier"
+    assert [json.loads(line)["source"] for line in lines] == ["a", "b"]
 
 
-def test_cutting_to_more_than_there_is_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_bytes(b"earlier\n")
-    with RejectFile(path) as file:
-        file.cut(1000)
-    assert path.read_bytes() == b"earlier\n"
+def test_pieces_that_were_cut_elsewhere_are_told_once(tmp_path: Path) -> None:
+    source, path = tmp_path / "in.records", tmp_path / "bad.jsonl"
+    source.write_bytes(b"abcdefghij")
+    [whole] = parts(source.read_bytes())
+
+    def add(*cuts: tuple[int, int]) -> None:
+        with RejectFile(path, find_sources([source])) as file:
+            for start, end in cuts:
+                file.add(str(source), whole._replace(offset=start, raw=whole.raw[start:end]))
+
+    add((0, 3), (3, 6))
+    add((0, 5), (5, 8), (8, 10))
+    assert told(path) == [(0, b"abc"), (3, b"def"), (6, b"gh"), (8, b"ij")]
+    add((0, 10))
+    assert len(told(path)) == 4
+
+
+@pytest.mark.parametrize("offset", [0, -1, 1 << 80, 0.5, None])
+def test_a_line_about_other_bytes_of_that_name_does_not_count(tmp_path: Path, offset: object) -> None:
+    source, path = tmp_path / "in.records", tmp_path / "bad.jsonl"
+    source.write_bytes(b"noise")
+    path.write_text(json.dumps({"source": str(source), "offset": offset, "raw": "abcd"}) + "\n[]\n{}\n")
+    with RejectFile(path, find_sources([source])) as file:
+        file.add(str(source), parts(b"noise")[0])
+    assert decode(json.loads(path.read_text().splitlines()[-1])["raw"]) == b"noise"
+
+
+def test_a_source_is_no_file_for_rejects(tmp_path: Path) -> None:
+    shard, link, hard = tmp_path / "in" / "a.records", tmp_path / "link", tmp_path / "hard"
+    shard.parent.mkdir()
+    shard.write_bytes(b"noise")
+    link.symlink_to(shard)
+    hard.hardlink_to(shard)
+    with shard.open("rb") as stream:
+        for source in (shard, shard.parent, stream):
+            for path in (shard, link, hard):
+                with pytest.raises(RejectsIsSource, match="name another file"):
+                    RejectFile(path, find_sources([source]))
+    assert shard.read_bytes() == b"noise"
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -199,12 +199,13 @@ def test_an_interrupted_import_tells_of_each_bad_part_once(tmp_path: Path, lace:
     for _ in range(3):
         with pytest.raises(StoppedError):
             lace.import_records(file, rejects=rejects, progress=stop_after(2), batch_records=300)
-        with rejects.open("a") as late:  # written, but not yet counted when the power went
+        with rejects.open("a") as late:  # the power went in the middle of it
             late.write('{"code": "half a line')
     report = lace.import_records(file, rejects=rejects, batch_records=300)
     assert report.counts == Counts(2000, 0, 0, 10, len(stream) - sum(record.size for record in good))
     first, *lines = rejects.read_text(encoding="utf-8").splitlines()
     assert first == "kept from before"
+    lines = [line for line in lines if line != '{"code": "half a line']
     assert [json.loads(line)["code"] for line in lines] == CODES
     offsets = [json.loads(line)["offset"] for line in lines]
     assert all(one < other for one, other in pairwise(offsets))
@@ -260,3 +261,77 @@ def test_bad_parts_of_several_files_are_each_told_once_across_interruptions(
         (str(file), raw) for file in files for raw in (b"first", b"second", b"third")
     ]
     assert report.counts == Counts(stored=900, rejected=9, rejected_bytes=3 * len(b"firstsecondthird"))
+
+
+def noisy(tmp_path: Path, name: str = "in.records") -> Path:
+    """Write a file with bad parts in its first, second and last hundred records."""
+    file = tmp_path / name
+    pieces = [record.raw for record in THREE_THOUSAND[:300]]
+    pieces[50:50], pieces[150:150] = [b"first"], [b"second"]
+    file.write_bytes(b"".join(pieces) + b"third")
+    return file
+
+
+def told(rejects: Path) -> list[tuple[str, bytes]]:
+    lines = [json.loads(line) for line in rejects.read_text(encoding="utf-8").splitlines()]
+    return [(Path(line["source"]).name, decode(line["raw"])) for line in lines]
+
+
+BAD_PARTS = [b"first", b"second", b"third"]
+
+
+def test_two_imports_share_a_file_of_rejects(tmp_path: Path, lace: Lace) -> None:
+    one, other, rejects = noisy(tmp_path), noisy(tmp_path, "other.records"), tmp_path / "bad.jsonl"
+    with pytest.raises(StoppedError):
+        lace.import_records(one, rejects=rejects, progress=stop_after(1), batch_records=100)
+    lace.import_records(other, rejects=rejects)
+    assert lace.import_records(one, rejects=rejects).resumed_bytes > 0
+    assert sorted(told(rejects)) == [(file.name, part) for file in (one, other) for part in BAD_PARTS]
+
+
+def test_an_import_that_begins_again_repeats_no_line(tmp_path: Path, lace: Lace) -> None:
+    file, rejects = noisy(tmp_path), tmp_path / "bad.jsonl"
+    lace.import_records(file, rejects=rejects)
+    lace.import_records(file, rejects=rejects, resume=False)
+    assert [part for _, part in told(rejects)] == BAD_PARTS
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "b"), ("a", "b"), ("a", None)])
+def test_another_file_of_rejects_means_from_the_start(
+    tmp_path: Path, lace: Lace, before: str | None, after: str | None
+) -> None:
+    file = noisy(tmp_path)
+    first, second = (name and tmp_path / name for name in (before, after))
+    with pytest.raises(StoppedError):
+        lace.import_records(file, rejects=first, progress=stop_after(2), batch_records=100)
+    report = lace.import_records(file, rejects=second)
+    assert report.resumed_bytes == 0
+    assert report.counts == Counts(stored=100, known=200, rejected=3, rejected_bytes=16)
+    if second is not None:
+        assert [part for _, part in told(Path(second))] == BAD_PARTS
+
+
+def test_a_file_of_rejects_that_was_taken_away_is_written_again(tmp_path: Path, lace: Lace) -> None:
+    file, rejects = noisy(tmp_path), tmp_path / "bad.jsonl"
+    with pytest.raises(StoppedError):
+        lace.import_records(file, rejects=rejects, progress=stop_after(2), batch_records=100)
+    rejects.unlink()
+    lace.import_records(file, rejects=rejects)
+    assert [part for _, part in told(rejects)] == BAD_PARTS
+
+
+def test_inner_records_are_wanted_from_the_start(tmp_path: Path, file: Path) -> None:
+    with Lace.init(tmp_path / "lace") as lace, pytest.raises(StoppedError):
+        lace.import_records(file, progress=stop_after(2))
+    with Lace.open(tmp_path / "lace", admit_inner=True) as lace:
+        assert lace.import_records(file).resumed_bytes == 0
+
+
+def test_records_that_were_removed_meanwhile_come_back(lace: Lace, file: Path) -> None:
+    with pytest.raises(StoppedError):
+        lace.import_records(file, progress=stop_after(2))
+    lace.rm(THREE_THOUSAND[7].id)
+    lace.put(b"something else")
+    report = lace.import_records(file)
+    assert (report.resumed_bytes, report.counts) == (0, Counts(stored=1001, known=1999))
+    assert all(lace.store.has(record.id) for record in THREE_THOUSAND)

@@ -164,3 +164,10 @@ def test_limits_hold_for_builders_as_for_readers() -> None:
 def test_a_seal_wants_randomness() -> None:
     with pytest.raises(ZeroAux):
         make_seal(PLEX, SECRETS[0], bytes(32))
+
+
+def test_data_over_the_limit_is_refused_before_it_is_copied() -> None:
+    with pytest.raises(DataTooLong) as refused:
+        make_blob(b"12345", RecordLimits(data_bytes=4))
+    # The parser would have counted from the start of what was written.
+    assert refused.value.fields == {"length": 5, "limit": 4, "offset": 0}

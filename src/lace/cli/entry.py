@@ -8,9 +8,11 @@ Rules of this file:
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
+from errno import EBADF
 
 from lace.cli import (
     allow,
@@ -37,7 +39,7 @@ from lace.cli.command import Call
 from lace.cli.grammar import make_parser
 from lace.cli.output import Output
 from lace.cli.world import World
-from lace.errors import LaceError
+from lace.errors import InputError, LaceError
 
 _RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
 _RULES = (rules, eval_, why, whynot, repl)
@@ -47,11 +49,21 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
+class NotUtf8(InputError):
+    """An argument that is no text."""
+
+    code = "cli/not-utf8"
+    text = "the argument {given} is no UTF-8: names in a lace are"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     out = Output(as_json="--json" in given)
+    _replace_closed_streams()
     try:
+        if sys.stdout is None:
+            raise OSError("stdout is closed")
         code = _run(given, out)
         sys.stdout.flush()
         return code
@@ -63,6 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return BROKEN_PIPE
+    except UnicodeEncodeError:
+        wrong = [text for text in given if not _is_text(text)]
+        if not wrong:
+            raise
+        return _fail(out, NotUtf8(given=wrong[0]))
     except OSError as error:
         from lace.porcelain import FileRefused
 
@@ -85,6 +102,32 @@ def _run(given: list[str], out: Output) -> int:
         return 2
     code: int = command.run(Call(args, out, World.here()))
     return code
+
+
+def _is_text(given: str) -> bool:
+    # Python lets bytes that are no UTF-8 through as lone surrogates.
+    return not any("\ud800" <= character <= "\udfff" for character in given)
+
+
+class _Closed(io.RawIOBase):
+    """A stdin that is not there, and says so to whoever reads it."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: object) -> int:
+        raise OSError(EBADF, "stdin is closed", "-")
+
+
+def _replace_closed_streams() -> None:
+    """Give a process that was started without stdin or stderr something that can be asked.
+
+    What reads this stdin is refused: no input is something else than an empty one.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()), encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _fail(out: Output, error: LaceError) -> int:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_count, parse_size
+from lace.cli.grammar import Usage, parse_count, parse_number, parse_size
 from lace.cli.output import count
 from lace.cli.progress import progress_bar
 from lace.cli.targets import STDOUT, add_target, chosen_target, tell_written
@@ -35,7 +35,7 @@ _SIZES = (("data-bytes", "the mean of ordinary data (54)"), ("large-bytes", "the
 
 def _arguments(parser: ArgumentParser) -> None:
     add_target(parser)
-    parser.add_argument("--seed", metavar="N", type=parse_count, default=1, help="which set (1)")
+    parser.add_argument("--seed", metavar="N", type=parse_number, default=1, help="which set (1)")
     parser.add_argument(
         "--count", metavar="N", type=parse_count, default=1000, help="how many records (1000)"
     )

@@ -24,6 +24,7 @@ from lace.cli.command import Command
 from lace.errors import LaceError
 
 _WIDEST = 100
+_COUNT_DIGITS = 18  # fits 64 bits, also when two of them are added
 _SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 EXIT_CODES = """\
@@ -124,6 +125,18 @@ def parse_count(text: str) -> int:
     """Read a number of things.
 
     >>> parse_count("12")
+    12
+    """
+    number = parse_number(text)
+    if number >= 10**_COUNT_DIGITS:
+        raise ArgumentTypeError(f"{text[:_COUNT_DIGITS]}… is too large: write at most {_COUNT_DIGITS} digits")
+    return number
+
+
+def parse_number(text: str) -> int:
+    """Read a number of any size.
+
+    >>> parse_number("12")
     12
     """
     if not (text.isascii() and text.isdigit()):

@@ -78,7 +78,8 @@ COMMAND = Command(
     "import",
     "store the records of files and streams",
     "What is no valid record is set aside, and what follows it is stored. An import of files that was "
-    "stopped goes on where it was when the same command is given again.",
+    "stopped goes on where it was when the same command is given again; with other options, or after a "
+    "removal, it begins from the start.",
     (
         "lace gen --seed 1 --count 100 | lace import -",
         "lace import set.records --rejects bad.jsonl",

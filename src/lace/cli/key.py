@@ -11,6 +11,8 @@ from lace.cli.passphrases import add_passphrase, new_passphrase, open_key
 from lace.cli.tables import write_table
 from lace.errors import InputError, Missing
 
+_MAX_SECRET_BYTES = 4096
+
 
 class NoDefaultKey(Missing):
     """A default key is wanted and there is none."""
@@ -86,10 +88,14 @@ def _import_arguments(parser: ArgumentParser) -> None:
 
 
 def _import(call: Call) -> int:
+    from lace.porcelain import read_short_file
     from lace.signing import parse_secret
 
     args = call.args
-    raw = sys.stdin.buffer.readline() if args.file == "-" else Path(args.file).read_bytes()
+    if args.file == "-":
+        raw = sys.stdin.buffer.readline(_MAX_SECRET_BYTES)
+    else:
+        raw = read_short_file(Path(args.file), _MAX_SECRET_BYTES)
     secret = parse_secret(raw.decode("ascii", "replace").strip())
     call.keyring().import_secret(args.name, secret, new_passphrase(args), replace=args.replace)
     call.out.result(f"{args.name}  {secret.verifier}", {"name": args.name, "verifier": secret.verifier})

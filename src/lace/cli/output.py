@@ -5,6 +5,7 @@ Rules of this file:
 2. Characters that could steer a terminal, or turn a line around, are shown as escapes: records come from
    strangers.
 3. A broken pipe is not an error of ours.
+4. A secret that was typed in the wrong place is never repeated on stderr.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from lace.errors import LaceError
 
 # C0, DEL and C1 controls, line and paragraph separators, and the characters that reorder text.
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+# What a secret begins with is enough: errors may quote no more than a part of it.
+_SECRET = re.compile(r"&\.[0-9A-Z_a-z~]{8,}(\.H3)?")
+
+
+def without_secrets(text: str) -> str:
+    """Hide what looks like a secret.
+
+    >>> without_secrets("unknown: &.0123456789.H3 x")
+    'unknown: &.… x'
+    """
+    return _SECRET.sub("&.…", text)
 
 
 def harmless(text: str) -> str:
@@ -69,17 +82,19 @@ class Output:
 
     def note(self, text: str) -> None:
         """Say something that is not the result."""
+        self.aside(f"lace: {harmless(text)}")
+
+    def aside(self, line: str) -> None:
+        """Write a line to stderr as it is, but without secrets."""
         sys.stderr.flush()
-        sys.stderr.buffer.write(_bytes(f"lace: {harmless(text)}"))
+        sys.stderr.buffer.write(_bytes(without_secrets(line)))
         sys.stderr.flush()
 
     def error(self, error: LaceError, about: str = "") -> None:
         """Say what went wrong: for people a sentence with its code, for programs an object."""
         if self.as_json:
             told = {**error.to_json(), "about": about} if about else error.to_json()
-            sys.stderr.flush()
-            sys.stderr.buffer.write(_bytes(json.dumps(told, ensure_ascii=False)))
-            sys.stderr.flush()
+            self.aside(json.dumps(told, ensure_ascii=False))
         else:
             self.note(f"{about}: {error} [{error.code}]" if about else f"{error} [{error.code}]")
 

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from getpass import getpass
+from getpass import GetPassWarning, getpass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from warnings import catch_warnings, simplefilter
 
 from lace.errors import InputError
 
 if TYPE_CHECKING:
     from lace.porcelain import Keyring
     from lace.signing import Secret
+
+MAX_PASSPHRASE_BYTES: Final = 4096
+
+
+class NobodyToAsk(InputError):
+    """A passphrase is to be typed, and there is no terminal."""
+
+    code = "cli/no-terminal"
+    text = "there is no terminal to type a passphrase on: give --passphrase-file FILE"
 
 
 class NotTheSame(InputError):
@@ -40,8 +50,8 @@ def new_passphrase(args: Namespace) -> str | None:
         return _first_line(args.passphrase_file)
     if not args.passphrase:
         return None
-    typed = getpass("new passphrase: ")
-    if getpass("the same again: ") != typed:
+    typed = _ask("new passphrase: ")
+    if _ask("the same again: ") != typed:
         raise NotTheSame
     return typed
 
@@ -57,9 +67,22 @@ def open_key(keyring: Keyring, name: str, args: Namespace) -> Secret:
             return keyring.load(name, _first_line(args.passphrase_file))
         if not sys.stdin.isatty():
             raise
-        return keyring.load(name, getpass(f"passphrase of {name}: "))
+        return keyring.load(name, _ask(f"passphrase of {name}: "))
+
+
+def _ask(prompt: str) -> str:
+    with catch_warnings():
+        # It warns where it cannot hide what is typed.
+        simplefilter("error", GetPassWarning)
+        try:
+            typed: str = getpass(prompt)
+        except (EOFError, GetPassWarning):
+            raise NobodyToAsk from None
+    return typed
 
 
 def _first_line(path: str) -> str:
-    line = Path(path).read_bytes().partition(b"\n")[0].removesuffix(b"\r")
+    from lace.porcelain import read_short_file
+
+    line = read_short_file(Path(path), MAX_PASSPHRASE_BYTES).partition(b"\n")[0].removesuffix(b"\r")
     return line.decode("utf-8", "surrogateescape")  # whatever bytes they are, they are the passphrase

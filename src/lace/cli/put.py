@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from lace.cli.command import Call, Command
@@ -31,12 +32,29 @@ class _Input(NamedTuple):
     """None is stdin."""
     name: str | None
     """What its Name would be, where none is given."""
+    walked: bool = False
+    """Whether it was found in a folder, not asked for by name."""
 
     def __str__(self) -> str:
         return str(self.path or "-")
 
     def read(self) -> bytes:
-        return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+        """Return the data; what is too long for a record is never held."""
+        from lace.record import LIMITS, DataTooLong
+
+        limit = LIMITS.data_bytes
+        if self.path is None:
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with self.path.open("rb") as file:
+                # A device says 0, and a file may grow: reading is bounded too.
+                length = os.fstat(file.fileno()).st_size
+                if length > limit:
+                    raise DataTooLong(length=length, limit=limit, offset=0)
+                data = file.read(limit + 1)
+        if len(data) > limit:
+            raise DataTooLong(length=len(data), limit=limit, offset=0)
+        return data
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -92,7 +110,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _run(call: Call) -> int:
     args = call.args
     secret = _secret(call)
-    inputs = [each for path in args.paths for each in _inputs(path, args.all)]
+    inputs = [each for path in args.paths for each in _inputs(call, path)]
     if not inputs:
         raise Usage(reason="there are no files in " + ", ".join(args.paths), command="lace put")
     with call.open(admit_inner=args.admit_inner) as lace:
@@ -120,6 +138,9 @@ class _Putting:
             except LaceError as error:
                 self._fail(error, each)
                 continue
+            if record is None:
+                self._out.note(f"{each}: holds signing keys, left out")
+                continue
             self._batch.append((each, record))
             self._bytes += record.size
             if len(self._batch) >= _BATCH_RECORDS or self._bytes >= _BATCH_BYTES:
@@ -133,12 +154,14 @@ class _Putting:
         self._out.error(error, str(given))
         self._code = self._code or error.exit_code
 
-    def _make(self, given: _Input) -> Record:
-        from lace.porcelain import file_faults, tai_from_nanoseconds
+    def _make(self, given: _Input) -> Record | None:
+        from lace.porcelain import file_faults, holds_keys, tai_from_nanoseconds
 
         args = self._args
         with file_faults(given.path or Path("-")):
             data = given.read()
+            if given.walked and holds_keys(data):
+                return None
             tai = args.tai
             if args.mtime and given.path is not None:
                 tai = tai_from_nanoseconds(given.path.stat().st_mtime_ns)
@@ -190,23 +213,44 @@ def _secret(call: Call) -> Secret | None:
     return open_key(keyring, name, args)
 
 
-def _inputs(text: str, hidden: bool) -> Iterator[_Input]:
+def _inputs(call: Call, text: str) -> Iterator[_Input]:
+    path = Path(text)
     if text == "-":
         yield _Input(None, None)
-        return
-    path = Path(text)
-    if not path.is_dir():
+    elif os.path.isdir(path):
+        yield from _walk(call, path)
+    else:
         yield _Input(path, path.name)
-        return
-    for folder, folders, files in os.walk(path):
+
+
+def _walk(call: Call, path: Path) -> Iterator[_Input]:
+    """Find the files of a folder; what cannot be looked at is found too, and told when it is read."""
+    hidden: bool = call.args.all
+    keys = os.path.realpath(call.world.find_keys(call.args.keys))
+    unread: list[Path] = []
+    for folder, folders, files in os.walk(path, onerror=lambda error: unread.append(Path(error.filename))):
+        if os.path.realpath(folder) == keys:
+            call.out.note(f"{folder}: the folder of keys, left out")
+            folders.clear()
+            continue
         # A lace is not put into a lace, whatever is asked for.
         folders[:] = sorted(f for f in folders if f != ".lace" and (hidden or not f.startswith(".")))
         for file in sorted(files):
             if hidden or not file.startswith("."):
                 found = Path(folder, file)
-                # A pipe or a socket is nothing to store; a link to nowhere is told when it is read.
-                if found.is_file() or not found.exists():
-                    yield _Input(found, found.relative_to(path).as_posix())
+                if _can_be_stored(found):
+                    yield _Input(found, found.relative_to(path).as_posix(), walked=True)
+                else:
+                    call.out.note(f"{found}: a pipe, socket or device, left out")
+    for found in unread:
+        yield _Input(found, found.name, walked=True)
+
+
+def _can_be_stored(path: Path) -> bool:
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError:  # a link to nowhere, or nothing we may look at: told when it is read
+        return True
 
 
 COMMAND = Command(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
 from lace.cli.grammar import Usage, parse_count, parse_size
-from lace.cli.output import Output, harmless
+from lace.cli.output import Output, harmless, without_secrets
 from lace.cli.world import NoLaceHere
 
 if TYPE_CHECKING:
@@ -158,6 +158,6 @@ def write_details(lines: Iterable[str]) -> None:
     """Write lines to stderr that belong to what is said next."""
     sys.stderr.flush()
     sys.stderr.buffer.write(
-        "".join(f"{harmless(line)}\n" for line in lines).encode("utf-8", "backslashreplace")
+        "".join(f"{without_secrets(harmless(line))}\n" for line in lines).encode("utf-8", "backslashreplace")
     )
     sys.stderr.flush()

@@ -9,7 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lace.porcelain.export import ExportReport, write_records
-from lace.porcelain.files import FileExists, FileRefused, file_faults, new_file
+from lace.porcelain.files import (
+    FileExists,
+    FileRefused,
+    FileTooLong,
+    PathNotUtf8,
+    file_faults,
+    new_file,
+    read_short_file,
+)
 from lace.porcelain.formats import TABLE_FORMATS, TableFormat, cell_text, row_object
 from lace.porcelain.generate import BadShape, Shape, generate, generate_pair
 from lace.porcelain.journal import Counts
@@ -23,6 +31,7 @@ from lace.porcelain.keyfile import (
     PassphraseNeeded,
     ScryptCost,
     WrongPassphrase,
+    holds_keys,
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
 from lace.porcelain.lace import BlobStaysBare, HalfAPlace, Lace, new_secret, now_tai
@@ -38,6 +47,7 @@ from lace.porcelain.reference import (
     NothingThere,
     parse_coordinate,
 )
+from lace.porcelain.rejects import RejectsIsSource
 from lace.porcelain.shards import SHARD_BYTES, ShardsExist, ShardWriter
 from lace.porcelain.sources import BadManifest, NothingToImport
 from lace.porcelain.table import (
@@ -96,17 +106,18 @@ __all__ = [
     "AlreadyThere", "AmbiguousId", "Answers", "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile",
     "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "Cell", "Condition",
     "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase", "Evaluated",
-    "ExportReport", "FactFault", "FileExists", "FileRefused", "HalfAPlace", "ImportProgress", "ImportReport",
-    "KeyEntry", "Keyring", "Lace", "LaceExists", "LineTooLong", "NewerBackup", "NewerKey", "NoLace",
-    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAFact", "NotAPredicate", "NotAReference", "NotATime",
-    "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
-    "PassphraseNeeded", "ReaderLost", "ResidentFacts", "Row", "RuleFile", "RuleFileTooBig", "RuleProfile",
-    "RulesRefused", "ScryptCost", "Shape", "ShardWriter", "ShardsExist", "TableFormat", "TableView",
-    "Workbench", "WrongPassphrase", "cell_text", "compile_wanted", "cut_blocks", "file_faults", "generate",
-    "generate_pair", "join_blocks", "new_file", "new_secret", "now_tai", "parse_condition",
-    "parse_coordinate", "parse_facts", "parse_predicate", "parse_time", "read_facts", "read_goal",
-    "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
-    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "write_records",
+    "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace", "ImportProgress",
+    "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists", "LineTooLong", "NewerBackup", "NewerKey",
+    "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAFact", "NotAPredicate", "NotAReference",
+    "NotATime", "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
+    "OtherVerifier", "PassphraseNeeded", "PathNotUtf8", "ReaderLost", "RejectsIsSource", "ResidentFacts",
+    "Row", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "Shape", "ShardWriter",
+    "ShardsExist", "TableFormat", "TableView", "Workbench", "WrongPassphrase", "cell_text", "compile_wanted",
+    "cut_blocks", "file_faults", "generate", "generate_pair", "holds_keys", "join_blocks", "new_file",
+    "new_secret", "now_tai", "parse_condition", "parse_coordinate", "parse_facts", "parse_predicate",
+    "parse_time", "read_facts", "read_goal", "read_question", "read_rules", "read_short_file",
+    "refuse_rules", "render_diagnostics", "replace_file", "row_object", "show_time", "store_file",
+    "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {

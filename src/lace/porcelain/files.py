@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from lace.errors import StoreError, Unavailable
+from lace.errors import InputError, StoreError, Unavailable
 
 UNFINISHED: Final = ".part"
 
@@ -31,6 +31,38 @@ class FileExists(StoreError):
 
     code = "file/exists"
     text = "{where} is there already and was not touched: choose another name, or ask to replace it"
+
+
+class FileTooLong(InputError):
+    """A file that is longer than what is looked for in it."""
+
+    code = "file/too-long"
+    text = "{where} is longer than {limit} bytes: it is not the file that was meant"
+
+
+class PathNotUtf8(InputError):
+    """A path that a store cannot lie under."""
+
+    code = "file/not-utf8"
+    text = "{where} is no UTF-8, and the path of a lace must be: choose another folder, or rename it"
+
+
+def check_path(path: Path) -> Path:
+    """Return a path when a store can lie there."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise PathNotUtf8(where=str(path)) from None
+    return path
+
+
+def read_short_file(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file that has at most so many."""
+    with file_faults(path), path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FileTooLong(where=str(path), limit=limit)
+    return data
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 Rules of this file:
 1. An entry is written after the commit that it tells of: it never promises what is not stored.
 2. It counts only for the same file and the same store: another generation, or a store that was set back
-   to an earlier state, begins from the start. So does an entry that cannot be read.
+   to an earlier state, begins from the start. So does an entry that cannot be read, and for the importer
+   one of an import with other options, or from before a removal.
 3. Entries go when the whole import is over: importing again later looks at everything again.
 """
 
@@ -47,6 +48,10 @@ class Entry:
     rejects_path: str | None = None
     rejects_bytes: int = 0
     """How long the file of rejects was by then."""
+    admit_inner: bool = False
+    """Whether inner records were stored in their own right."""
+    last: int = 0
+    """The number of the store's last addition or removal by then."""
 
 
 class Journal:
@@ -60,8 +65,8 @@ class Journal:
         try:
             kept = json.loads(self._path(identity).read_bytes())
             same = kept["source"] == list(identity) and kept["generation"] == version.generation
-            if same and kept["last"] <= version.last:
-                entry = kept["entry"]
+            entry = kept["entry"]
+            if same and entry["last"] <= version.last:
                 return Entry(**{**entry, "counts": Counts(**entry["counts"])})
         except (OSError, ValueError, KeyError, TypeError):
             pass  # rule 2: a fresh start is always right, since storing twice is a no-op
@@ -73,8 +78,7 @@ class Journal:
         kept = {
             "source": list(identity),
             "generation": version.generation,
-            "last": version.last,
-            "entry": asdict(entry),
+            "entry": {**asdict(entry), "last": version.last},
         }
         beside = path.with_suffix(f".{os.getpid()}")
         with file_faults(path):

@@ -156,6 +156,15 @@ class KeyFile:
             raise WrongPassphrase(what=self.what) from None
 
 
+def holds_keys(data: bytes) -> bool:
+    """Tell by its first line whether a file is a key file or a backup of keys, of any version.
+
+    >>> holds_keys(b"Lace signing key, version 1. ..."), holds_keys(b"a letter")
+    (True, False)
+    """
+    return data.startswith((b"Lace signing key, version ", b"Lace key backup, version "))
+
+
 def is_key_name(text: str) -> bool:
     """Tell whether a key, and so its file, can have this name."""
     return _NAME.fullmatch(text) is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
 from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
+from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
 from lace.porcelain.journal import Journal
 from lace.porcelain.place import imports_folder, make_place, store_file
@@ -114,7 +116,7 @@ class Lace:
     @classmethod
     def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
         """Make a new lace in a folder: its store lies in the folder `.lace` there."""
-        file = make_place(Path(path))
+        file = make_place(check_path(Path(path)))
         return cls(SqliteStore(file, admit_inner=admit_inner), journal=imports_folder(file))
 
     @classmethod
@@ -123,7 +125,7 @@ class Lace:
 
         `admit_inner` also stores the records inside a Plex or Seal in their own right.
         """
-        file = store_file(Path(path))
+        file = store_file(check_path(Path(path)))
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         return cls(store, journal=None if read_only else imports_folder(file))
 
@@ -248,15 +250,14 @@ class Lace:
         """Store the records of streams, files and folders of shards; set aside what is no record.
 
         An import of files that was interrupted goes on where it was when it is called again, unless
-        `resume` is False. `rejects` is a file that bad parts are added to.
+        `resume` is False, the options are others, or records were removed meanwhile. `rejects` is a file
+        that bad parts are added to, none twice; it cannot be one of the sources.
         """
         found = find_sources(sources)
         journal = self._journal
-        if journal is not None and not resume:
-            journal.drop([source.identity for source in found if source.identity])
-        if rejects is None:
-            return Importer(self.store, journal, None, progress, batch_records=batch_records).run(found)
-        with RejectFile(Path(rejects)) as file:
+        with nullcontext() if rejects is None else RejectFile(Path(rejects), found) as file:
+            if journal is not None and not resume:
+                journal.drop([source.identity for source in found if source.identity])
             return Importer(self.store, journal, file, progress, batch_records=batch_records).run(found)
 
     def export_records(

@@ -5,6 +5,8 @@ Rules of this file:
    part. What is bad is set aside, and what follows it is imported.
 2. A commit holds a thousand records or some megabytes. The journal moves on after each, always to the end of
    a record, where a fresh reader is as good as the one that was interrupted.
+3. An import goes on only under the options that it began with, and only where nothing was removed since:
+   otherwise it begins again, and what is stored already is known.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from lace.porcelain.readahead import is_worth_it, read_items, read_items_ahead
 from lace.porcelain.rejects import RejectFile
 from lace.porcelain.sources import Source
 from lace.record import Accepted, Item, Record, Rejected
-from lace.stores import Store, Stored
+from lace.stores import Removed, Store, Stored
 
 BATCH_RECORDS: Final = 1000
 BATCH_BYTES: Final = 16 * 1024 * 1024
@@ -83,8 +85,7 @@ class Importer:
 
     def run(self, sources: Sequence[Source]) -> ImportReport:
         """Import everything; entries of the journal are dropped when all of it is done."""
-        entries = [self._read_entry(source) for source in sources]
-        self._cut_rejects(entries)
+        entries = self._read_entries(sources)
         sizes = [source.size for source in sources]
         self._total = None if None in sizes else sum(size for size in sizes if size)
         for source, entry in zip(sources, entries, strict=True):
@@ -173,23 +174,31 @@ class Importer:
             self._batch_bytes = 0
         entry.offset = self._end
         if self._rejects is not None:
-            entry.rejects_path = str(self._rejects.path.resolve())
             entry.rejects_bytes = self._rejects.flush()
         if self._journal is not None and source.identity is not None:
             self._journal.write(source.identity, self._store.version(), entry)
         if self._progress is not None:
             self._progress(ImportProgress(source.name, self._before + entry.offset, self._total, counts))
 
-    def _read_entry(self, source: Source) -> Entry:
-        if self._journal is None or source.identity is None:
-            return Entry()
-        return self._journal.read(source.identity, self._store.version())
-
-    def _cut_rejects(self, entries: Sequence[Entry]) -> None:
-        """Take back what an interrupted run added to the file of rejects and had not counted yet."""
-        if self._rejects is None:
-            return
-        path = str(self._rejects.path.resolve())
-        known = [entry.rejects_bytes for entry in entries if entry.rejects_path == path]
-        if known:
-            self._rejects.cut(max(known))
+    def _read_entries(self, sources: Sequence[Source]) -> list[Entry]:
+        """Return where each source goes on, from its start where no entry counts (rule 3)."""
+        rejects = None if self._rejects is None else str(self._rejects.path.resolve())
+        length = 0 if self._rejects is None else self._rejects.flush()
+        inner: bool = getattr(self._store, "admit_inner", False)
+        version = self._store.version()
+        entries = [
+            Entry() if self._journal is None or source.identity is None
+            else self._journal.read(source.identity, version)
+            for source in sources
+        ]  # fmt: skip
+        begun = [entry.last for entry in entries if entry != Entry()]
+        log = self._store.log(min(begun)) if begun else ()
+        removal = max((each.seq for each in log if isinstance(each, Removed)), default=0)
+        return [
+            entry
+            if (entry.rejects_path, entry.admit_inner) == (rejects, inner)
+            and entry.rejects_bytes <= length  # what it tells of may have been taken away
+            and entry.last >= removal
+            else Entry(rejects_path=rejects, admit_inner=inner)
+            for entry in entries
+        ]

@@ -14,6 +14,7 @@ from lace.record.check import parse_record
 from lace.record.grammar import MARK, HeaderLine
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Blob, Plex, Seal
+from lace.record.scan import DataTooLong
 from lace.signing import Secret, sign
 from lace.text import Tai, digest, encode, id_payload, write_record_id
 
@@ -39,6 +40,9 @@ def make_blob(data: bytes, limits: RecordLimits = LIMITS) -> Blob:
     >>> make_blob(b"hello world").id
     'B.EA7_ehEAY8WYL2is4DZ9idBDQctY2cOfABSz06ARHQx.H3'
     """
+    # Before a copy is made and hashed.
+    if len(data) > limits.data_bytes:
+        raise DataTooLong(length=len(data), limit=limits.data_bytes, offset=0)
     return _checked(Blob, _stored("B", b"Data-Length: %d\n\n%b" % (len(data), data)), limits)
 
 
