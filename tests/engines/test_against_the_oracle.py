@@ -8,7 +8,7 @@ import pytest
 
 from lace.datalog import Program, compile_program, evaluate, parse_program
 from lace.engines import Database
-from lace.facts import Fact, Predicate
+from lace.facts import Fact, Predicate, ValueNotText
 from tests.datalog.clingo_judge import judge
 from tests.datalog.programs import random_case
 from tests.engines.modes import MODES, mode
@@ -17,12 +17,20 @@ from tests.golden import load_vectors
 CASES = load_vectors("evaluate")["cases"]
 BATCH = 100
 
+# 030: "An implementation MUST reject a fact value that is not valid UTF-8 NFC". One case supplies such a value
+# (an "a", a combining acute, an "n"); it derives nothing from it, so the rest of the case stands.
+NOT_COMPOSED = {"TextShape: delimiters of several bytes": ("T", "a\N{COMBINING ACUTE ACCENT}n")}
+
 
 @pytest.mark.parametrize("way", MODES)
 def test_every_golden_evaluation_comes_out(way: str) -> None:
     with mode(way):
         for case in CASES:
             facts = [tuple(fact) for fact in case["facts"]]
+            if case["name"] in NOT_COMPOSED:
+                with pytest.raises(ValueNotText):
+                    Database(facts)
+                facts.remove(NOT_COMPOSED[case["name"]])
             result = Database(facts).evaluate(compile_program(parse_program(case["program"]))).result()
             assert result.all_facts() == {tuple(fact) for fact in case["derived"]}, case["name"]
 
