@@ -17,7 +17,7 @@ from tests.golden import load_vectors
 CASES = load_vectors("evaluate")["cases"]
 BATCH = 100
 
-# 030: "An implementation MUST reject a fact value that is not valid UTF-8 NFC". One case supplies such a value
+# 030: "MUST reject a fact value that is not valid UTF-8 NFC". One case supplies such a value
 # (an "a", a combining acute, an "n"); it derives nothing from it, so the rest of the case stands.
 NOT_COMPOSED = {"TextShape: delimiters of several bytes": ("T", "a\N{COMBINING ACUTE ACCENT}n")}
 
