@@ -86,6 +86,8 @@ class Line:
     contender: Contender
     goal: Goal
     judged_by: str = "cpu"
+    shown: bool = False
+    """Only shown: the ratio stands beside the goal of another line and decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,8 @@ class Result:
 
     @property
     def met(self) -> bool:
-        """Whether the goal was met."""
-        return self.line.goal.met(self.ratio)
+        """Whether the goal was met, or there is none."""
+        return self.line.shown or self.line.goal.met(self.ratio)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as a program reads it."""
@@ -122,8 +124,8 @@ class Result:
             "cpu_ratio": self.cpu_ratio,
             "wall_ratio": self.wall_ratio,
             "judged_by": line.judged_by,
-            "goal": str(line.goal),
-            "met": self.met,
+            "goal": None if line.shown else str(line.goal),
+            "met": None if line.shown else self.met,
         }
 
 
@@ -180,8 +182,8 @@ def table(results: Sequence[Result]) -> Table:
             f"{line.floor.name}\n{rate(line, result.floor)}",
             f"{line.contender.name}\n{rate(line, result.contender)}",
             f"{result.ratio:.3g}×\n{beside} {other:.3g}×",
-            str(line.goal),
-            "[green]met[/]" if result.met else "[red]missed[/]",
+            "" if line.shown else str(line.goal),
+            "shown" if line.shown else "[green]met[/]" if result.met else "[red]missed[/]",
         )
     return shown
 

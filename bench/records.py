@@ -2,11 +2,12 @@
 
     verify   a signature from bytes        against the library's own BIP-340 verify
     parse    parse, validate and facts     against the two BLAKE3 hashes of each record
-    import   a stream into a sqlite store  against executemany of the same rows; import-more: a larger one
+    import   a stream into a sqlite store  against executemany of the same rows; import-small: a smaller one
     reopen   a million facts from columns  against the same facts from text
 
-Every goal is a ratio, so that a faster machine alone meets none. That of an import does depend on the size of
-the store: it is measured and judged at 30,000 and at 200,000 records.
+Every goal is a ratio, so that a faster machine alone meets none. That of an import depends on the size of the
+store, because a row costs more in a larger table and a signature does not: it is judged at 200,000 records,
+and shown at 30,000, where rows are cheap and the check of a record weighs most.
 """
 
 from __future__ import annotations
@@ -171,17 +172,17 @@ def read_back(path: Path) -> Copy:
 
 
 def import_line(quick: bool) -> AbstractContextManager[Line]:
-    """Import into a store that stays small."""
-    return import_of((3 if quick else 30) * COMMIT)
-
-
-def import_more_line(quick: bool) -> AbstractContextManager[Line]:
-    """Import into a store that grows: each row then costs both sides more, and validation weighs less."""
+    """Import into a store that grows."""
     return import_of((6 if quick else 200) * COMMIT)
 
 
+def import_small_line(quick: bool) -> AbstractContextManager[Line]:
+    """Import into a store that stays small: a plain row costs little there, and validation weighs more."""
+    return import_of((3 if quick else 30) * COMMIT, shown=True)
+
+
 @contextmanager
-def import_of(count: int) -> Iterator[Line]:
+def import_of(count: int, *, shown: bool = False) -> Iterator[Line]:
     """Import a stream of generated records; the floor only inserts the rows that the import wrote."""
     folder = TemporaryDirectory(prefix="lace-bench-")
     stream = Path(folder.name) / "bench.records"
@@ -224,6 +225,7 @@ def import_of(count: int) -> Iterator[Line]:
         Contender("import", lambda store: import_file(store, stream), fresh_store),
         Goal(0.5, "rate"),
         judged_by="wall",
+        shown=shown,
     )
     folder.cleanup()
 
@@ -274,7 +276,7 @@ LINES = {
     "verify": verify_line,
     "parse": parse_line,
     "import": import_line,
-    "import-more": import_more_line,
+    "import-small": import_small_line,
     "reopen": reopen_line,
 }
 

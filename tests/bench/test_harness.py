@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_a_goal_is_judged_by_the_clock_that_the_line_names(goal: Goal, judged_by
     result = measure(line(floor, mine, goal, judged_by), 1, time.read)
     assert result.met is met
     assert result.to_json()["met"] is met
+
+
+def test_a_line_that_is_only_shown_decides_nothing() -> None:
+    time = FakeTime()
+    floor = Contender("floor", time.work("f", (1, 1)))
+    mine = Contender("mine", time.work("m", (9, 9)))
+    result = measure(replace(line(floor, mine, Goal(2, "time")), shown=True), 1, time.read)
+    assert result.ratio == 9
+    assert result.met
+    assert (result.to_json()["goal"], result.to_json()["met"]) == (None, None)
 
 
 def test_what_a_run_needs_is_made_and_dropped_outside_the_measured_time() -> None:

@@ -66,9 +66,11 @@ class FactSourceContract(ABC):
     def facts(self, records: tuple[Record, ...]) -> list[Fact]:
         return [fact for record in records for fact in facts_of_record(record)]
 
+    @pytest.mark.req("030-109")
     def test_it_answers_the_three_questions(self, source: FactSource) -> None:
         assert isinstance(source, FactSource)
 
+    @pytest.mark.req("030-112")
     @pytest.mark.parametrize("predicate", RECORD_PREDICATES, ids=str)
     def test_iterate_yields_the_values_of_each_fact_once(
         self, source: FactSource, facts: list[Fact], predicate: Predicate
@@ -77,10 +79,12 @@ class FactSourceContract(ABC):
         assert Counter(source.iterate(*predicate)) == expected
         assert set(expected.values()) <= {1}
 
+    @pytest.mark.req("030-112")
     @pytest.mark.parametrize("predicate", RECORD_PREDICATES, ids=str)
     def test_count_is_how_many_iterate_yields(self, source: FactSource, predicate: Predicate) -> None:
         assert source.count(*predicate) == len(list(source.iterate(*predicate)))
 
+    @pytest.mark.req("030-110")
     @pytest.mark.parametrize("predicate", RECORD_PREDICATES, ids=str)
     def test_query_binds_from_the_left_and_leaves_the_rest_open(
         self, source: FactSource, predicate: Predicate
@@ -117,6 +121,7 @@ class FactSourceContract(ABC):
             both = zip(source.iterate(*predicate), source.iterate(*predicate), strict=True)
             assert len(list(both)) == source.count(*predicate)
 
+    @pytest.mark.req("030-003")
     def test_values_are_text_in_tuples_of_the_arity(self, source: FactSource) -> None:
         for predicate in RECORD_PREDICATES:
             for values in source.iterate(*predicate):
