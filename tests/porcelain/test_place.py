@@ -8,6 +8,7 @@ import pytest
 
 from lace.porcelain.files import FileRefused
 from lace.porcelain.place import LaceExists, NoLace, imports_folder, make_place, store_file
+from lace.stores import SqliteStore
 
 
 def test_a_lace_is_named_by_its_folder_the_folder_inside_or_the_file(tmp_path: Path) -> None:
@@ -19,8 +20,18 @@ def test_a_lace_is_named_by_its_folder_the_folder_inside_or_the_file(tmp_path: P
 
 
 def test_a_lace_is_not_made_twice(tmp_path: Path) -> None:
-    make_place(tmp_path).touch()
+    make_place(tmp_path).write_bytes(b"a store")
     with pytest.raises(LaceExists, match="nothing was changed"):
+        make_place(tmp_path)
+
+
+def test_an_empty_file_of_a_killed_init_is_no_lace_yet(tmp_path: Path) -> None:
+    file = make_place(tmp_path)
+    file.touch()
+    assert make_place(tmp_path) == file
+    with SqliteStore(file) as store:
+        assert not any(store.stats().records.values())
+    with pytest.raises(LaceExists):
         make_place(tmp_path)
 
 

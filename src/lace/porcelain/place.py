@@ -32,10 +32,11 @@ class NoLace(Missing):
 
 
 def make_place(folder: Path) -> Path:
-    """Make room for a new lace in a folder; return its store file, which is not there yet."""
+    """Make room for a new lace in a folder; return its store file, which holds nothing yet."""
     file = folder / FOLDER / STORE_FILE
     with file_faults(file.parent):
-        if file.exists():
+        # An empty file is what an `init` leaves that was killed in its first moment: it can be done again.
+        if file.exists() and file.stat().st_size:
             raise LaceExists(where=str(file.parent))
         file.parent.mkdir(parents=True, exist_ok=True)
     return file
