@@ -60,9 +60,8 @@ def test_a_session_that_went_away_ends_the_looking() -> None:
 
 def test_over_connect_the_server_tells() -> None:
     handlers: list[Callable[..., None]] = []
-    session: Any = SimpleNamespace(
-        client=object(), registerProgressHandler=handlers.append, removeProgressHandler=handlers.remove
-    )
+    methods = {"registerProgressHandler": handlers.append, "removeProgressHandler": handlers.remove}
+    session: Any = type("SparkSession", (), {**methods, "__module__": "pyspark.sql.connect.session"})()
     told: list[SparkWork] = []
     with watch(session, told.append):
         stage = SimpleNamespace(stage_id=3, num_tasks=8, num_completed_tasks=2)

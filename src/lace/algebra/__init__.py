@@ -28,8 +28,9 @@ from lace.algebra.nodes import (
     Test,
     reads_strictly,
     scans,
+    strict_scans,
 )
-from lace.algebra.rewrite import PASSES, delta, deltas, rewrite
+from lace.algebra.rewrite import PASSES, delta, deltas, restrict, rewrite
 from lace.algebra.show import show_component, show_program
 
 __all__ = [
@@ -38,6 +39,6 @@ __all__ = [
     "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NotEqual", "Part", "Pipeline",
     "Place", "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step",
     "Term", "Test",
-    "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "rewrite", "scans",
-    "show_component", "show_program", "text_shape",
+    "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "restrict", "rewrite",
+    "scans", "show_component", "show_program", "strict_scans", "text_shape",
 ]  # fmt: skip

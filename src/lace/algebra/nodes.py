@@ -62,14 +62,21 @@ class Scan:
     predicate: Predicate
     places: tuple[Place, ...]
     part: Part = Part.ALL
+    view: Predicate | None = None
+    """Only rows whose first value is in this relation of one place are there at all."""
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
         return tuple(dict.fromkeys(place.name for place in self.places if isinstance(place, Column)))
 
+    def reads(self) -> tuple[Predicate, ...]:
+        """Return the relations whose facts decide what is there: its own, and the view."""
+        return (self.predicate,) if self.view is None else (self.predicate, self.view)
+
     def __str__(self) -> str:
         inside = ",".join("_" if place is None else str(place) for place in self.places)
-        return f"{self.part.value}{self.predicate.name}({inside})"
+        seen = "" if self.view is None else f"|{self.view.name}"
+        return f"{self.part.value}{self.predicate.name}{seen}({inside})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,12 +292,13 @@ class RelationProgram:
         return frozenset(p for component in self.components for p in component.predicates)
 
     def reads(self) -> frozenset[Predicate]:
-        """Return the predicates whose facts must be supplied."""
+        """Return the predicates whose facts must be supplied, views among them."""
         found = {
-            scan.predicate
+            predicate
             for component in self.components
             for rule in component.rules
             for scan in scans(rule.whole)
+            for predicate in scan.reads()
         }
         return frozenset(found - self.derived())
 
@@ -306,11 +314,13 @@ def scans(pipeline: Pipeline) -> Iterator[Scan]:
                 yield level.others
 
 
+def strict_scans(pipeline: Pipeline) -> Iterator[Scan]:
+    """Yield the scans that a pipeline negates or counts: more rows in them can take facts away."""
+    for step in pipeline.steps:
+        if isinstance(step, AntiJoin | CountTest | RankTest):
+            yield from scans(Pipeline((step,), pipeline.head, ()))
+
+
 def reads_strictly(pipeline: Pipeline) -> frozenset[Predicate]:
-    """Return the predicates that a pipeline negates or counts: a change in them can take facts away."""
-    return frozenset(
-        scan.predicate
-        for step in pipeline.steps
-        if isinstance(step, AntiJoin | CountTest | RankTest)
-        for scan in scans(Pipeline((step,), pipeline.head, ()))
-    )
+    """Return the predicates that a pipeline negates or counts, and the views that it does so through."""
+    return frozenset(predicate for scan in strict_scans(pipeline) for predicate in scan.reads())

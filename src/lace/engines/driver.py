@@ -9,6 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from lace.algebra import Budget
@@ -16,7 +17,7 @@ from lace.engines.closure import NODES, closure, count_nodes
 from lace.engines.columnar import ColumnarRunner
 from lace.engines.dictionary import Ids
 from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram
-from lace.engines.relations import Marks, Relations, stretch
+from lace.engines.relations import Marks, Relations, Source, stretch
 from lace.engines.table import Row, Table
 from lace.facts import Predicate
 
@@ -40,12 +41,12 @@ class RuleCost:
 class Change:
     """Which relations gained facts and which lost some."""
 
-    grown: set[Predicate] = field(default_factory=set)
-    shrunk: set[Predicate] = field(default_factory=set)
+    grown: set[Source] = field(default_factory=set)
+    shrunk: set[Source] = field(default_factory=set)
 
-    def touches(self, predicates: frozenset[Predicate]) -> bool:
-        """Tell whether one of the predicates changed at all."""
-        return not (self.grown.isdisjoint(predicates) and self.shrunk.isdisjoint(predicates))
+    def touches(self, sources: Collection[Source]) -> bool:
+        """Tell whether one of the sources changed at all."""
+        return not (self.grown.isdisjoint(sources) and self.shrunk.isdisjoint(sources))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,10 @@ class Driver:
 
     def update(self, change: Change, marks: Marks, budget: Budget) -> None:
         """Bring the derived tables up to date with changed base relations."""
+        looked: set[Source] = set()
         for component in self.prepared.components:
+            if component.views:
+                self._look_again(component, change, marks, looked)
             if not change.touches(component.reads):
                 continue
             if change.touches(component.strict) or not change.shrunk.isdisjoint(component.reads):
@@ -111,7 +115,25 @@ class Driver:
                 for predicate in component.component.predicates:
                     table = self.relations.table(predicate)
                     if marks.get(table, len(table)) < len(table):
-                        change.grown.add(predicate)
+                        change.grown.add(Source(predicate))
+
+    def _look_again(
+        self, component: PreparedComponent, change: Change, marks: Marks, looked: set[Source]
+    ) -> None:
+        """Bring what a component sees through views up to date: all that they are made of is by now."""
+        for source in component.views:
+            if source in looked:
+                continue
+            looked.add(source)
+            assert source.view is not None
+            made_of = (Source(source.predicate, source.name), Source(source.view))
+            if change.touches(made_of):
+                shrunk = not change.shrunk.isdisjoint(made_of)
+                grew, lost = self.relations.look_again(source, shrunk, marks)
+                if grew:
+                    change.grown.add(source)
+                if lost:
+                    change.shrunk.add(source)
 
     def _refill(self, component: PreparedComponent, change: Change, marks: Marks, budget: Budget) -> None:
         """Evaluate a component anew and find out what changed."""
@@ -124,9 +146,9 @@ class Driver:
             new = self.relations.table(predicate)
             fresh = sum(row not in old for row in new.rows())
             if len(new) - fresh < len(old):
-                change.shrunk.add(predicate)
+                change.shrunk.add(Source(predicate))
             elif fresh:
-                change.grown.add(predicate)
+                change.grown.add(Source(predicate))
                 marks[new] = 0  # its rows stand in another order: all of them count as new
 
     # One component

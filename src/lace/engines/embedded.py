@@ -88,12 +88,23 @@ class EmbeddedEvaluation:
         self._driver = Driver(prepared, relations)
         self._latest: Callable[[], EmbeddedResult | None] = _nobody
         """The current version, while somebody holds it."""
-        self._check_base(budget)
+        self._check_base(budget, derived=False)
         self._driver.evaluate(budget)
+        self._check_base(budget, derived=True)
 
-    def _check_base(self, budget: Budget) -> None:
-        size = self._relations.size
-        budget.check_base(sum(size(predicate) for predicate in self._prepared.reads), "given facts")
+    def _check_base(self, budget: Budget, *, derived: bool) -> None:
+        """Refuse too many base facts; what is seen through a derived view can only be counted once that is."""
+        prepared, size = self._prepared, self._relations.size
+        given = sum([size(predicate) for predicate in prepared.given])
+        if not prepared.seen:
+            if not derived:
+                budget.check_base(given, "given facts")
+            return
+        seen = [(p, view) for p, view in prepared.seen if derived or view not in prepared.derived]
+        # Counting what views show takes a while: only where all facts together would be too many.
+        if given + sum(size(predicate) for predicate, _ in seen) > budget.limits.base_facts:
+            given += sum(self._relations.visible(predicate, view) for predicate, view in seen)
+        budget.check_base(given, "given facts")
 
     @property
     def costs(self) -> Mapping[int, RuleCost]:
@@ -150,16 +161,20 @@ class EmbeddedEvaluation:
         marks: Marks,
         budget: Budget,
     ) -> None:
+        relations, sources = self._relations, self._prepared.sources
         change = Change()
         for predicate, rows in deleted.items():
-            if self._relations.remove(predicate, rows):
-                change.shrunk.add(predicate)
+            change.shrunk |= relations.remove(predicate, rows)
         for predicate, rows in inserted.items():
-            if self._relations.add(predicate, rows, marks):
-                change.grown.add(predicate)
+            if relations.add(predicate, rows, marks):
+                for source in sources.get(predicate, ()):
+                    table = relations.at(source)
+                    if marks.get(table, len(table)) < len(table):
+                        change.grown.add(source)
         if change.grown or change.shrunk:
-            self._check_base(budget)
+            self._check_base(budget, derived=False)
             self._driver.update(change, marks, budget)
+            self._check_base(budget, derived=True)
 
 
 class EmbeddedResult(KnownFacts):

@@ -14,10 +14,11 @@ from lace.algebra import (
     SemiJoin,
     delta,
     deltas,
-    reads_strictly,
     scans,
+    strict_scans,
 )
 from lace.engines.quick import MOST_LOOPS, QuickPipeline
+from lace.engines.relations import Source, source_of
 from lace.facts import Predicate
 
 
@@ -71,9 +72,11 @@ class PreparedComponent:
     component: Component
     wholes: tuple[PreparedPipeline, ...]
     deltas: tuple[PreparedDelta, ...]
-    reads: frozenset[Predicate]
-    strict: frozenset[Predicate]
+    reads: frozenset[Source]
+    strict: frozenset[Source]
     """What it negates or counts: a change there can take facts away."""
+    views: tuple[Source, ...]
+    """What it reads through a view."""
 
 
 class PreparedProgram:
@@ -82,12 +85,33 @@ class PreparedProgram:
     def __init__(self, program: RelationProgram) -> None:
         self.program = program
         self.derived = program.derived() | program.ranked()
-        self.reads = program.reads()
-        self.components = tuple(_prepare(component) for component in program.components)
+        heads = program.derived()
+        self.components = tuple(_prepare(component, heads) for component in program.components)
+        read = sorted({source for component in self.components for source in component.reads}, key=str)
+        self.sources: dict[Predicate, list[Source]] = {}
+        """What the program reads of each base predicate as it is, views among them."""
+        for source in read:
+            plain = [Source(source.predicate, source.name)]
+            if source.view is not None:
+                plain.append(Source(source.view))
+            for each in plain:
+                known = self.sources.setdefault(each.predicate, [])
+                if each.predicate not in heads and each not in known:
+                    known.append(each)
+        whole = {source.predicate for source in read if source.view is None} - heads
+        self.given = frozenset(whole)
+        """The base predicates that are read as they are."""
+        self.seen = frozenset(
+            (source.predicate, source.view)
+            for source in read
+            if source.view is not None and source.predicate not in whole
+        )
+        """Those that are only seen through a view, with it."""
 
 
-def _prepare(component: Component) -> PreparedComponent:
+def _prepare(component: Component, derived: frozenset[Predicate]) -> PreparedComponent:
     wholes = tuple(_pipeline(component, rule.rule, rule.whole) for rule in component.rules)
+    reads = frozenset(source_of(scan, derived) for whole in wholes for scan in whole.scans)
     return PreparedComponent(
         component,
         wholes,
@@ -96,8 +120,9 @@ def _prepare(component: Component) -> PreparedComponent:
             for rule in component.rules
             for at, join in enumerate(deltas(rule))
         ),
-        frozenset(scan.predicate for whole in wholes for scan in whole.scans),
-        frozenset().union(*(reads_strictly(rule.whole) for rule in component.rules)),
+        reads,
+        frozenset(source_of(scan, derived) for rule in component.rules for scan in strict_scans(rule.whole)),
+        tuple(source for source in sorted(reads, key=str) if source.view is not None),
     )
 
 

@@ -5,18 +5,20 @@ Rules of this file:
    the name reads only its part.
 2. Marks say where the new rows of a table begin; a table without a mark has none.
 3. Forks share tables until one of them adds to its own: a table that somebody else may see is copied first.
+4. A scan with a view reads a table of its own that never held a row from outside the view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lace.algebra import Constant, Part, Place, Scan
 from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.table import Row, Table
+from lace.engines.view import SeenRelation
 from lace.facts import Columns, Predicate, Values
 
 PARTED: Mapping[Predicate, int] = {
@@ -30,6 +32,22 @@ FEW_FACTS = 1024
 """So many are added to a small relation as tuples, more as columns."""
 FEW_MORE = 32
 """So many are added to a large one as tuples."""
+
+
+class Source(NamedTuple):
+    """What a scan reads: a relation, or the part of it under one name, maybe through a view."""
+
+    predicate: Predicate
+    name: str | None = None
+    view: Predicate | None = None
+
+
+def source_of(scan: Scan, derived: Collection[Predicate]) -> Source:
+    """Return what a scan reads; derived relations are not kept apart."""
+    at = None if scan.predicate in derived else PARTED.get(scan.predicate)
+    place = None if at is None else scan.places[at]
+    return Source(scan.predicate, place.value if isinstance(place, Constant) else None, scan.view)
+
 
 Marks = dict[Table, int]
 Version = tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]
@@ -45,6 +63,7 @@ class Relations:
         self._derived: set[Predicate] = set()
         self._owned: set[Table] = set()
         self._resolved: dict[int, tuple[Scan, Table, tuple[Place, ...]]] = {}
+        self._seen: dict[Source, SeenRelation] = {}
 
     def fork(self) -> Relations:
         """Return relations over the same facts, with a dictionary of their own on top of this one."""
@@ -72,6 +91,7 @@ class Relations:
         """Go back to a version; what was added to its tables since their marks is cut off."""
         self._tables, self._parts = version
         self._resolved.clear()
+        self._seen.clear()
         stores: list[dict[Any, Table]] = [self._tables, *self._parts.values()]
         for tables in stores:
             for key, table in tables.items():
@@ -123,17 +143,54 @@ class Relations:
         known = self._resolved.get(id(scan))
         if known is not None and known[0] is scan:
             return known[1], known[2]
-        places = scan.places
-        at = self._part_place(scan.predicate)
-        if at is None or not isinstance(place := places[at], Constant):
-            table = self.table(scan.predicate)
-        else:
-            name = self.dictionary.find(place.value)
-            part = self._parts.get(scan.predicate, {}).get(name)
-            table = Table(scan.predicate.arity, self.dictionary) if part is None else part
+        source = source_of(scan, self._derived)
+        table, places = self.at(source), scan.places
+        if source.name is not None:
+            at = PARTED[scan.predicate]
             places = (*places[:at], None, *places[at + 1 :])
         self._resolved[id(scan)] = (scan, table, places)
         return table, places
+
+    def at(self, source: Source) -> Table:
+        """Return the table that holds what a source means."""
+        predicate, name, view = source
+        if view is not None:
+            return self._seen_through(source, view).table
+        if name is None:
+            return self.table(predicate)
+        part = self._parts.get(predicate, {}).get(self.dictionary.find(name))
+        return Table(predicate.arity, self.dictionary) if part is None else part
+
+    def _seen_through(self, source: Source, view: Predicate) -> SeenRelation:
+        seen = self._seen.get(source)
+        if seen is None:
+            base = self.at(source._replace(view=None))
+            seen = self._seen[source] = SeenRelation(base, self.table(view), self.dictionary)
+        return seen
+
+    def look_again(self, source: Source, shrunk: bool, marks: Marks) -> tuple[bool, bool]:
+        """Bring what is seen through a view up to date; tell whether it gained rows and whether it lost some.
+
+        `shrunk` says whether the relation or its view lost rows: what only grew is looked at where it is new.
+        """
+        predicate, name, view = source
+        assert view is not None, "only a view hides something"
+        seen = self._seen_through(source, view)
+        base, table = self.at(Source(predicate, name)), seen.table
+        size = len(table)
+        lost = seen.follow(base, self.table(view), shrunk)
+        if lost:
+            self._resolved.clear()
+            return False, True
+        if len(table) > size:
+            marks.setdefault(table, size)
+        return len(table) > size, False
+
+    def visible(self, predicate: Predicate, view: Predicate) -> int:
+        """Return how many facts of a predicate a view shows."""
+        seen = self.table(view)
+        tables = self.tables(predicate, None)
+        return sum(len(SeenRelation(table, seen, self.dictionary).table) for table in tables)
 
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
@@ -211,22 +268,24 @@ class Relations:
         parts[name] = self._own(parts[name]) if name in parts else self._new(predicate.arity)
         return parts[name]
 
-    def remove(self, predicate: Predicate, facts: Iterable[Values]) -> int:
-        """Take facts away; return how many were there."""
-        before = self.size(predicate)
-        find = self.dictionary.find
+    def remove(self, predicate: Predicate, facts: Iterable[Values]) -> set[Source]:
+        """Take facts away; return which tables lost some."""
+        find, text = self.dictionary.find, self.dictionary.text
         rows = {tuple([find(value) for value in fact]) for fact in facts}
+        found = set()
         parts = self._parts.get(predicate, {})
         for name, part in parts.items():
-            gone = {row for row in rows if row in part}
-            if gone:
+            if gone := {row for row in rows if row in part}:
                 parts[name] = part.without(gone, self.dictionary)
                 self._owned.add(parts[name])
-        if predicate in self._tables:
-            table = self._tables[predicate] = self._tables[predicate].without(rows, self.dictionary)
+                found.add(Source(predicate, text(name)))
+        table = self._tables.get(predicate)
+        if table is not None and (gone := {row for row in rows if row in table}):
+            table = self._tables[predicate] = table.without(gone, self.dictionary)
             self._owned.add(table)
+            found.add(Source(predicate))
         self._resolved.clear()
-        return before - self.size(predicate)
+        return found
 
 
 def _marked(table: Table, marks: Marks | None) -> Table:

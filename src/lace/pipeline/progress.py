@@ -48,12 +48,17 @@ class _Board:
         return SparkWork(sum(done for done, _ in rows), sum(tasks for _, tasks in rows), over, len(rows))
 
 
+def is_connect(session: object) -> bool:
+    """Tell whether a session talks to a server through Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 @contextmanager
 def watch(
     session: SparkSession, tell: Callable[[SparkWork], None], *, every: float = EVERY_SECONDS
 ) -> Iterator[None]:
     """Tell how far Spark is while the block runs."""
-    if hasattr(session, "client"):  # Spark Connect: the server reports with each answer
+    if is_connect(session):  # the server reports with each answer
         with _handler(session, tell):
             yield
         return

@@ -10,6 +10,7 @@ from lace.algebra.rewrite.closure import mark_closures
 from lace.algebra.rewrite.exists import drop_repeats, keep_instead_of_join
 from lace.algebra.rewrite.order import delta_pipeline, order_steps
 from lace.algebra.rewrite.rank import rank_instead_of_count
+from lace.algebra.rewrite.view import restrict
 
 
 def drop_repeated_steps(program: RelationProgram) -> RelationProgram:
@@ -81,5 +82,6 @@ __all__ = [
     "order_rules",
     "order_steps",
     "rank_instead_of_count",
+    "restrict",
     "rewrite",
 ]

@@ -74,4 +74,4 @@ def _extends(rule: Pipeline, path: object, edge: Scan) -> bool:
 def _pattern(scan: Scan) -> tuple[object, ...]:
     """Return what a scan selects, whatever its columns are called."""
     places = tuple("·" if isinstance(place, Column) else place for place in scan.places)
-    return (scan.predicate, places, scan.part is Part.ALL)
+    return (scan.predicate, scan.view, places, scan.part is Part.ALL)
