@@ -15,25 +15,25 @@ help:            ## show this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+$(VENV)/.spark: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark]'
+	@touch $@ $(VENV)/.spark
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]' \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark,bench]' \
 	  || echo 'some engines are missing: the benchmark says which'
 	@touch $@
 
-demo: $(VENV)/.core   ## run the main job in a folder of its own
+demo: $(VENV)/.spark  ## run the main job in a folder of its own
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.dev    ## run every test but the long campaigns, and write build/ledger.json
 	@mkdir -p build && rm -f build/ledger.json .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest -m 'not slow'
+	$(BIN)/python -m coverage run -m pytest -m 'not slow' --numprocesses 2 --dist loadgroup
 	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --skip-covered
 
 check: $(VENV)/.dev   ## format, lint, types, plain pytest

@@ -31,6 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     name_rows(items)
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("spark"))  # one Java a run, on one of the workers
 
 
 @pytest.fixture(scope="session")
