@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lace.porcelain.files import FileExists, FileRefused, FileTooLong, file_faults, new_file, read_short_file
+from lace.porcelain.files import FileExists, FileTooLong, new_file, read_short_file
+from lace.stores import FileRefused, file_faults
 
 
 def test_a_new_file_appears_when_it_is_done(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lace.porcelain.journal import Counts, Entry, Journal
-from lace.porcelain.sources import Identity
-from lace.stores import Version
+from lace.stores import Identity, Version
 
 FILE = Identity("/data/a.records", 1000, 5, 7)
 VERSION = Version("aaaa", 10)

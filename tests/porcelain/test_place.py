@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lace.porcelain.files import FileRefused
 from lace.porcelain.place import LaceExists, NoLace, imports_folder, make_place, store_file
-from lace.stores import SqliteStore
+from lace.stores import FileRefused, SqliteStore
 
 
 def test_a_lace_is_named_by_its_folder_the_folder_inside_or_the_file(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lace.porcelain.files import FileRefused
 from lace.porcelain.rejects import RejectFile, RejectsIsSource
-from lace.porcelain.sources import find_sources
 from lace.record import RecordReader, Rejected, make_blob
+from lace.stores import FileRefused, find_sources
 from lace.text import decode
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lace.porcelain.files import FileExists, FileRefused
+from lace.porcelain.files import FileExists
 from lace.porcelain.shards import ShardsExist, ShardWriter
+from lace.stores import FileRefused
 
 
 def test_pieces_stay_whole_and_files_keep_the_bound(tmp_path: Path) -> None:

@@ -27,11 +27,13 @@ class Call(NamedTuple):
     world: World
 
     def open(self, *, read_only: bool = False, admit_inner: bool = False) -> Lace:
-        """Open the lace that `--store`, the environment or the current folder names."""
+        """Open the lace that --store, the environment or the current folder names, or the lake of --lake."""
         from lace.cli.reports import note_reports
         from lace.porcelain import Lace
 
         note_reports(self.out)
+        if getattr(self.args, "lake", None) is not None:
+            return Lace.open_lake(self.args.lake, version=self.args.at)
         return Lace.open(self.world.find_lace(self.args.store), read_only=read_only, admit_inner=admit_inner)
 
     def keyring(self) -> Keyring:

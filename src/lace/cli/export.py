@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.choosing import add_choosing, chooses, chosen_view
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 from lace.cli.progress import progress_bar
 from lace.cli.targets import add_target, chosen_target, tell_written
 
@@ -17,6 +18,7 @@ def _arguments(parser: ArgumentParser) -> None:
         help="records as they are stored (the default), or the table view of them",
     )  # fmt: skip
     add_choosing(parser)
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:

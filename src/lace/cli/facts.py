@@ -5,10 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("record", metavar="RECORD", help="an id, the beginning of one, or //group//app//name")
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 
 if TYPE_CHECKING:
     from lace.record import Record
@@ -20,6 +21,7 @@ def _arguments(parser: ArgumentParser) -> None:
     form.add_argument("--headers", action="store_true", help="the fields instead of the data")
     parser.add_argument("-o", "--out", metavar="FILE", help="write a file instead of stdout")
     parser.add_argument("--force", action="store_true", help="replace FILE")
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:

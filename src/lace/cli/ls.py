@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.choosing import add_choosing, chosen_view
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 from lace.cli.tables import short_id, write_table
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def _arguments(parser: ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="CSV")
     form.add_argument("-q", "--ids", action="store_true", help="nothing but ids")
     parser.add_argument("--full", action="store_true", help="ids in full and TAI text, also on a terminal")
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:

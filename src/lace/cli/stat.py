@@ -5,14 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    return None
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:
-    where = call.world.find_lace(call.args.store)
+    where = call.args.lake or call.world.find_lace(call.args.store)
     with call.open(read_only=True) as lace:
         stats = lace.stat()
     if call.out.as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
+from lace.cli.lakes import add_lake
 from lace.cli.output import count
 from lace.cli.progress import progress_bar
 
@@ -12,6 +13,7 @@ from lace.cli.progress import progress_bar
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("records", metavar="RECORD", nargs="*", help="these records (else: everything)")
     parser.add_argument("--read-only", action="store_true", help="look, and leave the store as it is")
+    add_lake(parser)
 
 
 def _run(call: Call) -> int:

@@ -88,12 +88,14 @@ class EmbeddedEvaluation:
         self._driver = Driver(prepared, relations)
         self._latest: Callable[[], EmbeddedResult | None] = _nobody
         """The current version, while somebody holds it."""
+        self._ready = False
+        """Whether every table that the program reads has been made."""
         self._check_base(budget, derived=False)
         self._driver.evaluate(budget)
         self._check_base(budget, derived=True)
 
     def _check_base(self, budget: Budget, *, derived: bool) -> None:
-        """Refuse too many base facts; what is seen through a derived view can only be counted once that is."""
+        """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
         prepared, size = self._prepared, self._relations.size
         given = sum([size(predicate) for predicate in prepared.given])
         if not prepared.seen:
@@ -143,6 +145,12 @@ class EmbeddedEvaluation:
         if (latest := self._latest()) is not None:
             latest.keep()
         self._latest = _nobody
+        if not self._ready:
+            # What is made while something is added would not know which of its rows are new.
+            for component in self._prepared.components:
+                for source in component.reads:
+                    self._relations.at(source)
+            self._ready = True
         version = self._relations.version()
         marks: Marks = {}
         try:
@@ -151,6 +159,7 @@ class EmbeddedEvaluation:
             # Back to the facts from before; what was derived on the way is dropped with its tables.
             self._relations.restore(version, marks)
             self._driver.evaluate(Budget())
+            self._ready = False
             raise
         return self.result()
 

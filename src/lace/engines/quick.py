@@ -1,11 +1,14 @@
 """Pipelines over few rows: each becomes a Python function of nested loops over dict indexes.
 
-    join Member(P)                      for r0 in rows0:
-    join RecordLink(P,'evidence',…,Q)       P = r0[0]; for r1 in index1.get(P, ()): …
-    keep where Have(Q)                          if (Q,) in table2: …
+    join Member(P)                      for v0, in rows0:
+    join RecordLink(P,'evidence',…,Q)       for r1 in index1.get(v0, ()): v1 = r1[4] …
+    keep where Have(Q)                          if (v1,) not in table2: continue …
 
 Setting up columns costs more than walking through a handful of rows. The function is made once for a
 pipeline; tables, constants and texts are handed in at each run.
+
+Rules of this file:
+1. Rows that a join puts out are counted before it walks through them.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class _Need:
 
 
 @lru_cache(maxsize=1024)
-def _code(source: str) -> CodeType:
+def code_of(source: str) -> CodeType:
     """Compile a function once: pipelines of one shape differ only in what is handed in."""
     return compile(source, "<pipeline>", "exec")
 
@@ -65,12 +68,12 @@ class QuickPipeline:
     """A pipeline as a function."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        writer = _Writer(pipeline)
+        writer = _ArgumentWriter(pipeline)
         self.source = writer.source()
         self.pipeline = pipeline
         self._needs = writer.needs
         scope: dict[str, Any] = {}
-        exec(_code(self.source), scope)
+        exec(code_of(self.source), scope)
         self._function: Run = scope["run"]
 
     def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:
@@ -89,7 +92,7 @@ def _bind(need: _Need, relations: Relations, marks: Marks, budget: Budget) -> An
         case "head":
             return dictionary.intern(need.what)
         case "test":
-            return _text_test(need.what, dictionary.text)
+            return text_test(need.what, dictionary.text)
         case "rank":
             return _rank_test(need.what, relations, budget)
     scan: Scan = need.what
@@ -103,11 +106,11 @@ def _bind(need: _Need, relations: Relations, marks: Marks, budget: Budget) -> An
         old = marks.get(table)
         return frozenset() if old is None or old == len(table) else frozenset(table.rows(old))
     if need.kind == "table":
-        return table
+        return table.holder()
     return table.lookup(need.places)
 
 
-def _text_test(test: Test, text: Callable[[int], str]) -> Callable[..., bool]:
+def text_test(test: Test, text: Callable[[int], str]) -> Callable[..., bool]:
     """Return a test of positions that remembers what it said."""
     known: dict[tuple[int, ...], bool] = {}
     terms = test.terms()
@@ -133,63 +136,87 @@ def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable
     return ask
 
 
-class _Writer:
-    """Writes the function, line by line."""
+class LoopWriter:
+    """Writes the loops of pipelines line by line; what they read is named by whoever makes the function."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self.needs: list[_Need] = []
-        self._texts: dict[tuple[str, str], str] = {}
-        self._lines: list[str] = []
-        self._depth = 1
+    def __init__(self, depth: int) -> None:
+        self.lines: list[str] = []
+        self._depth = depth
         self._names: dict[str, str] = {}
         self._loops = 0
+
+    def over(self) -> str:
+        """Return what to do where the steps pass what is left of them."""
+        raise NotImplementedError
+
+    def constant(self, value: str, *, head: bool = False) -> str:
+        """Return the name of a fixed text's position."""
+        raise NotImplementedError
+
+    def rows(self, scan: Scan) -> str:
+        """Return an expression for all rows that a scan means."""
+        raise NotImplementedError
+
+    def size(self, scan: Scan) -> str:
+        """Return an expression for how many rows a scan means."""
+        raise NotImplementedError
+
+    def table(self, scan: Scan) -> str:
+        """Return an expression for something that tells whether it holds a row."""
+        raise NotImplementedError
+
+    def lookup(self, scan: Scan, places: tuple[int, ...]) -> str:
+        """Return an expression for the rows of a whole relation by their values at some places."""
+        raise NotImplementedError
+
+    def new(self, scan: Scan) -> str | None:
+        """Return an expression for the new rows of a relation; None where there cannot be any."""
+        raise NotImplementedError
+
+    def test(self, test: Test, given: list[str]) -> str:
+        """Return an expression for whether a test passes."""
+        raise NotImplementedError
+
+    def rank(self, test: RankTest, item: str) -> str:
+        """Return an expression for whether an item's rank compares so."""
+        raise NotImplementedError
+
+    def pipeline(self, pipeline: Pipeline) -> None:
+        """Write the loops; each row of the head is handed to `emit`."""
+        before = self._depth
+        self._names, self._loops = {}, 0
         for step in pipeline.steps:
             match step:
                 case Join(scan):
                     self._join(scan)
                 case SemiJoin(scan):
-                    self._condition(f"{self._count(scan, 1)}")
+                    self._condition(self._count(scan, 1))
                 case AntiJoin(scan):
                     self._condition(f"not {self._count(scan, 1)}")
                 case CountTest(scan, op, bound):
                     self._condition(f"{self._count(scan, None)} {op} {bound}")
                 case RankTest():
-                    ask = self._need("rank", step)
-                    self._condition(f"{ask}({self._names[step.item.name]})")
+                    self._condition(self.rank(step, self._names[step.item.name]))
                 case Filter(test):
                     self._test(test)
-        head = [self._term(term, "head") for term in pipeline.project]
-        self._write(f"emit(({''.join(f'{each}, ' for each in head)}))")
-
-    def source(self) -> str:
-        arguments = "".join(f", a{at}" for at in range(len(self.needs)))
-        opening = [
-            f"def run(emit, budget, where{arguments}):",
-            "    steps = 0",
-            "    left = budget.limits.steps - budget.steps",
+        head = [
+            self._names[term.name] if isinstance(term, Column) else self.constant(term.value, head=True)
+            for term in pipeline.project
         ]
-        return "\n".join([*opening, *self._lines, "    budget.take_steps(steps, where)", ""])
+        self.write(f"emit({_row(head)})")
+        self._depth = before
 
-    def _write(self, line: str) -> None:
-        self._lines.append("    " * self._depth + line)
-
-    def _need(self, kind: str, what: Any, places: tuple[int, ...] = ()) -> str:
-        # Texts are asked for once; scans and tests are told apart, they may stand twice.
-        if kind in ("constant", "head"):
-            known = self._texts.get((kind, what))
-            if known is None:
-                known = self._texts[kind, what] = f"a{len(self.needs)}"
-                self.needs.append(_Need(kind, what))
-            return known
-        self.needs.append(_Need(kind, what, places))
-        return f"a{len(self.needs) - 1}"
+    def write(self, line: str) -> None:
+        """Write one line at the present depth."""
+        self.lines.append("    " * self._depth + line)
 
     def _condition(self, test: str) -> None:
         # Leaving early instead of nesting: Python bounds how deep blocks may stand in each other.
-        self._write(f"if not ({test}): {'continue' if self._loops else 'return'}")
-
-    def _term(self, term: Term, kind: str = "constant") -> str:
-        return self._names[term.name] if isinstance(term, Column) else self._need(kind, term.value)
+        if self._loops:
+            self.write(f"if not ({test}): continue")
+        else:
+            self.write(f"if {test}:")
+            self._depth += 1
 
     def _known(self, scan: Scan) -> dict[int, str]:
         """Return the places of a scan whose value is known, and how it is called."""
@@ -199,77 +226,70 @@ class _Writer:
         for at, place in enumerate(scan.places):
             if isinstance(place, Column) and place.name in self._names:
                 known[at] = self._names[place.name]
-        for at, place in enumerate(self._left_to_check(scan)):
-            if isinstance(place, Constant):
-                known[at] = self._need("constant", place.value)
+        apart = PARTED.get(scan.predicate)
+        for at, place in enumerate(scan.places):
+            # By a constant at this place the relation is kept apart: there is nothing left to check.
+            if isinstance(place, Constant) and at != apart:
+                known[at] = self.constant(place.value)
         return known
-
-    @staticmethod
-    def _left_to_check(scan: Scan) -> tuple[Place, ...]:
-        """Return the places without the one by which the relation is kept apart."""
-        at = PARTED.get(scan.predicate)
-        if at is None or not isinstance(scan.places[at], Constant):
-            return scan.places
-        return (*scan.places[:at], None, *scan.places[at + 1 :])
 
     def _matching(self, scan: Scan, known: dict[int, str]) -> str:
         """Return an expression for the rows of a scan that hold what is known."""
         if not known:
-            return self._need("rows", scan)
-        places = tuple(known)
-        key = known[places[0]] if len(places) == 1 else f"({', '.join(known.values())})"
-        rows = f"{self._need('lookup', scan, places)}.get({key}, ())"
+            return self.rows(scan)
+        rows = f"{self.lookup(scan, tuple(known))}.get({_key(list(known.values()))}, ())"
+        new = None if scan.part is Part.ALL else self.new(scan)
         if scan.part is Part.NEW:
-            new = self._need("new", scan)
             return f"[r for r in {rows} if r in {new}]"
-        if scan.part is Part.OLD:
-            new = self._need("new", scan)
-            return f"([r for r in {rows} if r not in {new}] if {new} else {rows})"
-        return rows
+        return rows if new is None else f"([r for r in {rows} if r not in {new}] if {new} else {rows})"
 
     def _join(self, scan: Scan) -> None:
-        row = f"r{self._loops}"
-        self._loops += 1
         known = self._known(scan)
-        self._write(f"for {row} in {self._matching(scan, known)}:")
-        self._depth += 1
+        rows, row = f"m{self._loops}", f"r{self._loops}"
+        fresh: dict[str, int] = {}
+        equal: list[str] = []
         for at, place in enumerate(scan.places):
-            if not isinstance(place, Column) or at in known:
-                continue
-            if place.name in self._names:
-                self._write(f"if {row}[{at}] != {self._names[place.name]}: continue")
-            else:
-                self._names[place.name] = f"v{len(self._names)}"
-                self._write(f"{self._names[place.name]} = {row}[{at}]")
-        self._write("steps += 1")
-        self._write("if steps > left: budget.take_steps(steps, where)")
+            if isinstance(place, Column) and at not in known:
+                if place.name in fresh:
+                    equal.append(f"r[{fresh[place.name]}] == r[{at}]")
+                fresh.setdefault(place.name, at)
+        matching = self._matching(scan, known)
+        self.write(f"{rows} = {f'[r for r in {matching} if {_all(equal)}]' if equal else matching}")
+        self.write(f"steps += len({rows})")
+        self.write(f"if steps > left: {self.over()}")
+        for name in fresh:
+            self._names[name] = f"v{len(self._names)}"
+        if 2 * len(fresh) >= len(scan.places):
+            named = {at: self._names[name] for name, at in fresh.items()}
+            inside = "".join(f"{named.get(at, '_')}, " for at in range(len(scan.places)))
+            self.write(f"for {inside or '_ '}in {rows}:")
+            self._depth += 1
+        else:
+            self.write(f"for {row} in {rows}:")
+            self._depth += 1
+            for name, at in fresh.items():
+                self.write(f"{self._names[name]} = {row}[{at}]")
+        self._loops += 1
 
     def _count(self, scan: Scan, enough: int | None) -> str:
         """Return an expression for how many rows of a scan match, or only whether any does."""
         known = self._known(scan)
-        local = [p.name for p in scan.places if isinstance(p, Column) and p.name not in self._names]
-        repeated = len(set(local)) != len(local)
-        if not known and not repeated:
-            return self._need("size", scan)
-        if enough is not None and not repeated and scan.part is Part.ALL:
+        first: dict[str, int] = {}
+        equal: list[str] = []
+        for at, place in enumerate(scan.places):
+            if isinstance(place, Column) and place.name not in self._names:
+                if place.name in first:
+                    equal.append(f"r[{first[place.name]}] == r[{at}]")
+                first.setdefault(place.name, at)
+        if not known and not equal:
+            return self.size(scan)
+        if enough is not None and not equal and (scan.part is Part.ALL or self.new(scan) is None):
             if len(known) == len(scan.places):
-                row = "".join(f"{known[at]}, " for at in sorted(known))
-                return f"(({row}) in {self._need('table', scan)})"
+                return f"({_row([known[at] for at in sorted(known)])} in {self.table(scan)})"
             if known:
-                places = tuple(known)
-                key = known[places[0]] if len(places) == 1 else f"({', '.join(known.values())})"
-                return f"({key} in {self._need('lookup', scan, places)})"
+                return f"({_key(list(known.values()))} in {self.lookup(scan, tuple(known))})"
         rows = self._matching(scan, known)
-        if repeated:
-            first: dict[str, int] = {}
-            checks = []
-            for at, place in enumerate(scan.places):
-                if isinstance(place, Column) and place.name in local:
-                    if place.name in first:
-                        checks.append(f"r[{first[place.name]}] == r[{at}]")
-                    first.setdefault(place.name, at)
-            rows = f"[r for r in {rows} if {' and '.join(checks)}]"
-        return f"len({rows})"
+        return f"len([r for r in {rows} if {_all(equal)}])" if equal else f"len({rows})"
 
     def _test(self, test: Test) -> None:
         if isinstance(test, NotEqual):
@@ -279,4 +299,75 @@ class _Writer:
                 self._condition(f"{self._term(test.left)} != {self._term(test.right)}")
             return
         given = [self._names[term.name] for term in test.terms() if isinstance(term, Column)]
-        self._condition(f"{self._need('test', test)}({', '.join(given)})")
+        self._condition(self.test(test, given))
+
+    def _term(self, term: Term) -> str:
+        return self._names[term.name] if isinstance(term, Column) else self.constant(term.value)
+
+
+def _row(values: list[str]) -> str:
+    return f"({''.join(f'{each}, ' for each in values)})"
+
+
+def _key(values: list[str]) -> str:
+    return values[0] if len(values) == 1 else f"({', '.join(values)})"
+
+
+def _all(conditions: list[str]) -> str:
+    return " and ".join(conditions)
+
+
+class _ArgumentWriter(LoopWriter):
+    """Writes the function of one pipeline; all that it reads is an argument."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        super().__init__(depth=1)
+        self.needs: list[_Need] = []
+        self._texts: dict[tuple[str, str], str] = {}
+        self.pipeline(pipeline)
+
+    def source(self) -> str:
+        """Return the function as text."""
+        arguments = "".join(f", a{at}" for at in range(len(self.needs)))
+        opening = [
+            f"def run(emit, budget, where{arguments}):",
+            "    steps = 0",
+            "    left = budget.limits.steps - budget.steps",
+        ]
+        return "\n".join([*opening, *self.lines, "    budget.take_steps(steps, where)", ""])
+
+    def _need(self, kind: str, what: Any, places: tuple[int, ...] = ()) -> str:
+        self.needs.append(_Need(kind, what, places))
+        return f"a{len(self.needs) - 1}"
+
+    def over(self) -> str:
+        return "budget.take_steps(steps, where)"
+
+    def constant(self, value: str, *, head: bool = False) -> str:
+        # Texts are asked for once; scans and tests are told apart, they may stand twice.
+        kind = "head" if head else "constant"
+        known = self._texts.get((kind, value))
+        if known is None:
+            known = self._texts[kind, value] = self._need(kind, value)
+        return known
+
+    def rows(self, scan: Scan) -> str:
+        return self._need("rows", scan)
+
+    def size(self, scan: Scan) -> str:
+        return self._need("size", scan)
+
+    def table(self, scan: Scan) -> str:
+        return self._need("table", scan)
+
+    def lookup(self, scan: Scan, places: tuple[int, ...]) -> str:
+        return self._need("lookup", scan, places)
+
+    def new(self, scan: Scan) -> str | None:
+        return self._need("new", scan)
+
+    def test(self, test: Test, given: list[str]) -> str:
+        return f"{self._need('test', test)}({', '.join(given)})"
+
+    def rank(self, test: RankTest, item: str) -> str:
+        return f"{self._need('rank', test)}({item})"

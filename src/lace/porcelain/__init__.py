@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
-    FileRefused,
     FileTooLong,
     PathNotUtf8,
-    file_faults,
     new_file,
     read_short_file,
 )
@@ -49,7 +47,6 @@ from lace.porcelain.reference import (
 )
 from lace.porcelain.rejects import RejectsIsSource
 from lace.porcelain.shards import SHARD_BYTES, ShardsExist, ShardWriter
-from lace.porcelain.sources import BadManifest, NothingToImport
 from lace.porcelain.table import (
     ALL_COLUMNS,
     COLUMNS,
@@ -66,6 +63,7 @@ from lace.porcelain.table import (
 )
 from lace.porcelain.times import NotATime, parse_time, show_time, tai_from_nanoseconds
 from lace.porcelain.transfer import ImportProgress, ImportReport
+from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
     from lace.porcelain.factfile import (

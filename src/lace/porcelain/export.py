@@ -15,9 +15,8 @@ from typing import BinaryIO, Final
 
 from lace.porcelain.files import new_file
 from lace.porcelain.shards import ShardWriter
-from lace.porcelain.sources import MANIFEST_FORMAT, SHARD_SUFFIX
 from lace.record import Record
-from lace.stores import NotStored, RottenRecord, Store
+from lace.stores import MANIFEST_FORMAT, SHARD_SUFFIX, NotStored, RottenRecord, Store
 from lace.text import RecordId
 
 _PROGRESS_EVERY: Final = 256

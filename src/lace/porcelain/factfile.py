@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from lace.errors import FactError, LaceError
 from lace.facts import Fact, parse_fact_line
-from lace.porcelain.files import file_faults
 from lace.porcelain.rules import STDIN
+from lace.stores import file_faults
 from lace.text import decode_text
 
 FACT_LINE_BYTES: Final = 64 * 1024

@@ -1,9 +1,8 @@
 """Ordinary files that records are read from and written to.
 
 Rules of this file:
-1. What the operating system says about a path becomes an error of ours that names it.
-2. A file that is written is whole or absent: it is written beside its place and moved there at the end.
-3. Nothing that is there is overwritten unless the caller says so.
+1. A file that is written is whole or absent: it is written beside its place and moved there at the end.
+2. Nothing that is there is overwritten unless the caller says so.
 """
 
 from __future__ import annotations
@@ -14,16 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from lace.errors import InputError, StoreError, Unavailable
+from lace.errors import InputError, StoreError
+from lace.stores import file_faults
 
 UNFINISHED: Final = ".part"
-
-
-class FileRefused(Unavailable):
-    """The operating system does not let us read or write a file."""
-
-    code = "file/refused"
-    text = "{where}: {reason}"
 
 
 class FileExists(StoreError):
@@ -63,18 +56,6 @@ def read_short_file(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise FileTooLong(where=str(path), limit=limit)
     return data
-
-
-@contextmanager
-def file_faults(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about a path into an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        # The reader of our own output going away is not about any file.
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise FileRefused(where=str(error.filename or path), reason=error.strerror or str(error)) from error
 
 
 @contextmanager

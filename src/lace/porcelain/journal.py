@@ -16,9 +16,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lace.porcelain.files import file_faults
-from lace.porcelain.sources import Identity
-from lace.stores import Version
+from lace.stores import Identity, Version, file_faults
 from lace.text import digest, encode
 
 

@@ -25,7 +25,6 @@ from lace.porcelain.journal import Journal
 from lace.porcelain.place import imports_folder, make_place, store_file
 from lace.porcelain.reference import ShortId, choose, find_record, parse_reference
 from lace.porcelain.rejects import RejectFile
-from lace.porcelain.sources import find_sources
 from lace.porcelain.table import (
     ALL_COLUMNS,
     COLUMNS,
@@ -51,6 +50,7 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Verification,
+    find_sources,
 )
 from lace.text import RecordId, Tai, is_foreign_record_id
 
@@ -128,6 +128,13 @@ class Lace:
         file = store_file(check_path(Path(path)))
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         return cls(store, journal=None if read_only else imports_folder(file))
+
+    @classmethod
+    def open_lake(cls, path: str | Path, *, version: int | None = None) -> Lace:
+        """Open a lake for reading, as it is or as it was; nothing here starts Spark."""
+        from lace.pipeline import LakeStore, open_lake
+
+        return cls(LakeStore(open_lake(path), version))
 
     def make(
         self,

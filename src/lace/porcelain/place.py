@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lace.errors import Missing, StoreError
-from lace.porcelain.files import file_faults
+from lace.stores import file_faults
 
 FOLDER: Final = ".lace"
 STORE_FILE: Final = "store.sqlite"

@@ -21,9 +21,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from lace.errors import InputError, TextError
-from lace.porcelain.files import file_faults
-from lace.porcelain.sources import Source
 from lace.record import Rejected
+from lace.stores import Source, file_faults
 from lace.text import decode, encode
 
 WAITING_BYTES: Final = 1024 * 1024

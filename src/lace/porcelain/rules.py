@@ -28,8 +28,9 @@ from lace.datalog import (
 )
 from lace.errors import InputError, LacegramError, LimitExceeded
 from lace.facts import Fact, Predicate
-from lace.porcelain.files import file_faults, new_file
+from lace.porcelain.files import new_file
 from lace.porcelain.layout import arrange, is_plain
+from lace.stores import file_faults
 
 RULE_FILE_BYTES: Final = 16 * 1024 * 1024  # 256 rules of 64 KiB each
 STDIN: Final = "-"

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import BinaryIO, Final, NamedTuple, Self
 
 from lace.errors import StoreError
-from lace.porcelain.files import file_faults, new_file
-from lace.porcelain.sources import MANIFEST, MANIFEST_FORMAT, SHARD_SUFFIX
+from lace.porcelain.files import new_file
+from lace.stores import MANIFEST, MANIFEST_FORMAT, SHARD_SUFFIX, file_faults
 
 SHARD_BYTES: Final = 128 * 1024 * 1024
 

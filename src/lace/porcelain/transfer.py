@@ -17,13 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from lace.porcelain.files import file_faults
 from lace.porcelain.journal import Counts, Entry, Journal
 from lace.porcelain.readahead import is_worth_it, read_items, read_items_ahead
 from lace.porcelain.rejects import RejectFile
-from lace.porcelain.sources import Source
 from lace.record import Accepted, Item, Record, Rejected
-from lace.stores import Removed, Store, Stored
+from lace.stores import Removed, Source, Store, Stored, file_faults
 
 BATCH_RECORDS: Final = 1000
 BATCH_BYTES: Final = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Where validated records live: the store port, and two stores behind it."""
+"""Where validated records live: the store port, two stores behind it, and files of stored records."""
 
 from lace.stores.committer import Interrupted
 from lace.stores.connections import Forked
@@ -16,6 +16,8 @@ from lace.stores.faults import (
     TooBig,
     UnreadableLog,
 )
+from lace.stores.files import FileRefused, file_faults
+from lace.stores.find import id_prefixes
 from lace.stores.memory import MemoryStore
 from lace.stores.port import (
     Added,
@@ -36,14 +38,28 @@ from lace.stores.port import (
     Verification,
     Version,
 )
+from lace.stores.reread import reread
 from lace.stores.source import RecordFacts
+from lace.stores.sources import (
+    MANIFEST,
+    MANIFEST_FORMAT,
+    SHARD_SUFFIX,
+    BadManifest,
+    Identity,
+    NothingToImport,
+    Source,
+    find_sources,
+)
 from lace.stores.sqlite import SqliteStore
 from lace.stores.upkeep import BackupExists
 
 __all__ = [
-    "Added", "BackupExists", "CannotOpen", "DamagedFile", "Forgotten", "Forked", "Full", "InputOutput",
-    "Interrupted", "Locked", "LogEntry", "MemoryStore", "NewerSchema", "NoStore", "NotAStore", "NotStored",
-    "OtherFault", "Outcome", "Progress", "ReadOnly", "RecordFacts", "Refused", "Removed", "Rotten",
-    "RottenRecord", "SqliteStore", "Statistics", "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig",
-    "UnreadableLog", "Verification", "Version",
+    "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
+    "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "Forgotten", "Forked",
+    "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry", "MemoryStore", "NewerSchema",
+    "NoStore", "NotAStore", "NotStored", "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly",
+    "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Source", "SqliteStore", "Statistics",
+    "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version",
+    "file_faults", "find_sources",
+    "id_prefixes", "reread",
 ]  # fmt: skip

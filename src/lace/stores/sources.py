@@ -15,7 +15,7 @@ from stat import S_ISREG
 from typing import BinaryIO, Final, NamedTuple
 
 from lace.errors import Corrupt, Missing
-from lace.porcelain.files import file_faults
+from lace.stores.files import file_faults
 
 SHARD_SUFFIX: Final = ".records"
 MANIFEST: Final = "manifest.json"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from lace.porcelain.files import FileRefused
-from lace.porcelain.sources import BadManifest, NothingToImport, find_sources
+from lace.stores import BadManifest, FileRefused, NothingToImport, find_sources
 
 
 def names(*given: str | Path) -> list[str]:

@@ -1,0 +1,140 @@
+"""Takes records out of a lake, and remembers which shall not come back.
+
+Rules of this file:
+1. A record goes from all tables that speak of it in one commit; rejects are bytes of others and stay.
+2. Files are rewritten without its rows. Older versions still hold them until vacuum removes those.
+3. Only the named record goes: one that stands inside another record stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lace.pipeline.lake.folder import Folder
+from lace.pipeline.lake.lake import Lake
+from lace.pipeline.lake.manifest import Change, DataFile
+from lace.pipeline.lake.read import read_range
+from lace.pipeline.lake.snapshot import Snapshot
+from lace.pipeline.lake.work import commit_work, run_tasks
+from lace.pipeline.lake.write import write_table
+from lace.pipeline.rows import batch_of_rows
+from lace.pipeline.tables import RECORD_TABLES, TABLES
+from lace.text import PAYLOAD_CHARS, RecordId, parse_record_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What changed: the ids that were there, and the version in which they are not."""
+
+    ids: tuple[RecordId, ...]
+    snapshot: Snapshot
+
+
+def erase(
+    lake: Lake, ids: Iterable[str], *, forget: bool = False, session: SparkSession | None = None
+) -> Erased:
+    """Take records out; with `forget`, ingest refuses them from now on."""
+    wanted = _in_order(ids)
+    held: tuple[RecordId, ...] = ()
+
+    def make(base: Snapshot) -> Change | None:
+        nonlocal held
+        change, held = _without(base, RECORD_TABLES, wanted, session)
+        added = list(change.added)
+        if forget:
+            known = set(_held(base, "forgotten", wanted))
+            new = [(record_id,) for record_id in wanted if record_id not in known]
+            made = write_table(base.folder, "forgotten", [batch_of_rows("forgotten", new)])
+            added += [made] if made is not None else []
+        counts = {"erased": len(held), "forgotten": len(wanted) if forget else 0}
+        done = Change(
+            "forget" if forget else "erase", change.batch, tuple(added), change.removed, counts=counts
+        )
+        return done if done.added or done.removed else None
+
+    return Erased(held, commit_work(lake, make) or lake.snapshot()) if wanted else Erased((), lake.snapshot())
+
+
+def allow(lake: Lake, ids: Iterable[str]) -> Erased:
+    """Let records come back that were forgotten; return those that were."""
+    wanted = _in_order(ids)
+    held: tuple[RecordId, ...] = ()
+
+    def make(base: Snapshot) -> Change | None:
+        nonlocal held
+        change, held = _without(base, ("forgotten",), wanted, None)
+        counts = {"allowed": len(held)}
+        return Change("allow", change.batch, change.added, change.removed, counts=counts) if held else None
+
+    snapshot = commit_work(lake, make) if wanted else None
+    return Erased(held, snapshot or lake.snapshot())
+
+
+def _in_order(ids: Iterable[str]) -> list[RecordId]:
+    return sorted({parse_record_id(each) for each in ids}, key=_key)
+
+
+def _key(record_id: str) -> str:
+    return record_id[2 : 2 + PAYLOAD_CHARS]
+
+
+def _without(
+    base: Snapshot, tables: Sequence[str], ids: Sequence[RecordId], session: SparkSession | None
+) -> tuple[Change, tuple[RecordId, ...]]:
+    """Rewrite the files of tables that hold rows of records; return the ids that the first table held."""
+    tasks = [
+        _Rewriting(base.folder, file, tuple(here))
+        for table in tables
+        for file in base.of(table)
+        if (here := [each for each in ids if file.low <= _key(each) <= file.high])
+    ]
+    results = run_tasks(session, _rewrite, tasks)
+    changed = [(task.file, found, made) for task, (found, made) in zip(tasks, results, strict=True) if found]
+    held = {each for file, found, _ in changed if file.table == tables[0] for each in found}
+    added = tuple(made for _, _, made in changed if made is not None)
+    removed = tuple(file for file, _, _ in changed)
+    batch = f"erase-{token_hex(8)}"
+    return Change("erase", batch, added, removed), tuple(each for each in ids if each in held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    folder: Folder
+    file: DataFile
+    ids: tuple[RecordId, ...]
+
+
+def _rewrite(task: _Rewriting) -> tuple[tuple[RecordId, ...], DataFile | None]:
+    """Return which ids a file held, and the file without them."""
+    found = _find(task.folder, task.file, task.ids)
+    if not found:
+        return (), None
+    column, gone = TABLES[task.file.table].sort[0], pa.array(task.ids)
+
+    def rest() -> Iterator[pa.RecordBatch]:
+        for batch in read_range(task.folder, task.file):
+            yield batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=gone)))
+
+    return found, write_table(task.folder, task.file.table, rest())
+
+
+def _find(folder: Folder, file: DataFile, ids: Sequence[RecordId]) -> tuple[RecordId, ...]:
+    column, wanted = TABLES[file.table].sort[0], pa.array(ids)
+    found: set[str] = set()
+    for batch in read_range(folder, file, _key(ids[0]), _key(ids[-1]), [column]):
+        found.update(batch.column(0).filter(pc.is_in(batch.column(0), value_set=wanted)).to_pylist())
+    return tuple(each for each in ids if each in found)
+
+
+def _held(base: Snapshot, table: str, ids: Sequence[RecordId]) -> Iterator[RecordId]:
+    for file in base.of(table):
+        yield from _find(base.folder, file, ids)

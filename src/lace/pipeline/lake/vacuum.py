@@ -1,0 +1,68 @@
+"""Removes old versions, and files that no version names any more.
+
+Rules of this file:
+1. The newest version always stays.
+2. Manifests go first, then the files that only they named: what is killed between leaves nothing half there.
+3. A file younger than the grace time may belong to a writer at work, whose commit will name it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from lace.pipeline.lake.folder import UNFINISHED, Entry
+from lace.pipeline.lake.lake import Lake
+from lace.pipeline.lake.manifest import COMMITS, DATA, manifest_path, manifest_version
+from lace.pipeline.tables import TABLES
+
+DAY: Final = 86_400.0
+_OURS: Final = re.compile(r"[0-9a-f]{32}\.parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """What vacuum removed, or would remove."""
+
+    versions: tuple[int, ...]
+    files: int
+    bytes: int
+    kept: tuple[int, ...]
+    """The versions that can still be read."""
+
+
+def vacuum(
+    lake: Lake, *, keep: int = 1, older_than: float = 7 * DAY, grace: float = DAY, dry_run: bool = False
+) -> Vacuumed:
+    """Remove versions that are not among the newest `keep` and older than so many seconds, and their files."""
+    now = time.time()
+    commits = lake.folder.list(COMMITS)
+    ages = {v: now - e.modified for e in commits if (v := manifest_version(e.path)) is not None}
+    versions = sorted(ages)
+    newest = set(versions[-max(1, keep) :])
+    gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
+    # Read before anything is removed: a damaged manifest among those that stay stops everything.
+    live = _live(lake, [v for v in versions if v not in gone])
+    if not dry_run:
+        for version in gone:
+            lake.folder.remove(manifest_path(version))
+        live |= _live(lake, [v for v in lake.versions() if v not in versions])
+    rest = [e for e in commits if e.path.endswith(UNFINISHED)]
+    for table in TABLES:
+        rest += (e for e in lake.folder.list(f"{DATA}/{table}") if _is_ours(e) and e.path not in live)
+    rest = [entry for entry in rest if now - entry.modified >= grace]
+    if not dry_run:
+        for entry in rest:
+            lake.folder.remove(entry.path)
+    kept = tuple(v for v in versions if v not in gone)
+    return Vacuumed(gone, len(rest), sum(entry.size for entry in rest), kept)
+
+
+def _live(lake: Lake, versions: list[int]) -> set[str]:
+    return {file.path for version in versions for file in lake.snapshot(version).all_files()}
+
+
+def _is_ours(entry: Entry) -> bool:
+    return _OURS.fullmatch(entry.path.rpartition("/")[2]) is not None

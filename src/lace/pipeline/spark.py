@@ -1,0 +1,225 @@
+"""The one place that starts Spark.
+
+Rules of this file:
+1. A session that was running before is its owner's: it is returned as it is, not stopped, not reconfigured.
+2. DataFrame API only, no `sparkContext`: everything here and above it works over Spark Connect.
+3. What a caller sets in `config` wins over our settings.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from lace.errors import EngineError
+from lace.pipeline.java import find_java, write_java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+CONNECT_PORT: Final = 15002
+KNOCK_SECONDS: Final = 5.0
+"""How long a master may take to accept a connection; Spark itself would try for a minute or more."""
+
+SETTINGS: Final = {
+    # The distributed loop: re-planning each small round costs more than it saves, and inferred constraints
+    # grow with every round until the planner fails with "key not found".
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""What every session of ours has; a Connect server lets us set these too."""
+
+OWN_SETTINGS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""What a driver in this process has besides."""
+
+LOCAL_SETTINGS: Final = {
+    # Nothing of a local session needs to be reached from another machine.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Driver and executors share one Java here, and its own default is too little for both.
+    "spark.driver.memory": "2g",
+}
+
+QUIET: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.screen.ref = screen
+appender.screen.type = Console
+appender.screen.name = screen
+appender.screen.target = SYSTEM_ERR
+appender.screen.layout.type = PatternLayout
+appender.screen.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = error
+"""
+"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy."""
+
+
+class NoSpark(EngineError):
+    """The Python package of Spark is not installed."""
+
+    code = "spark/missing"
+    text = "{missing} is not installed, and a lake needs it: pip install 'lace-py[spark]'"
+
+
+class CannotStart(EngineError):
+    """Spark did not start."""
+
+    code = "spark/cannot-start"
+    text = "Spark did not start with {where}: {reason}"
+
+
+class MasterUnreachable(EngineError):
+    """Nothing answers where the master should be."""
+
+    code = "spark/unreachable"
+    text = (
+        "no Spark answers at {where} ({reason}); check the address and that it is running,"
+        " or leave it out to run here"
+    )
+
+
+class OtherSession(EngineError):
+    """Another session than the one asked for is running in this process."""
+
+    code = "spark/other-session"
+    text = (
+        "this process already runs Spark with {running}, and {wanted} was asked for:"
+        " use that session, or stop it first"
+    )
+
+
+def start_session(
+    master: str | None = None,
+    remote: str | None = None,
+    *,
+    config: Mapping[str, str] | None = None,
+    app: str = "lace",
+) -> SparkSession:
+    """Start Spark, or return the session that this process has already.
+
+    Without master and remote it runs on the cores of this machine; under spark-submit and where
+    SPARK_REMOTE is set, on what these name.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise NoSpark(missing=error.name or "pyspark") from error
+    if master is not None and remote is not None:
+        raise CannotStart(where=f"{master} and {remote}", reason="give a master or a Connect URL, not both")
+    if master is None and remote is None:
+        remote = os.environ.get("SPARK_REMOTE")
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return _same(running, master or remote)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    where = remote or master or ("spark-submit" if submitted else LOCAL)
+    _knock(where)
+    settings = dict(SETTINGS)
+    builder = SparkSession.Builder().appName(app)
+    if remote is not None:
+        builder = builder.remote(remote)
+    elif not submitted or master is not None:
+        builder = builder.master(where)
+    if is_local(where):
+        settings |= LOCAL_SETTINGS
+        settings["spark.sql.shuffle.partitions"] = str(max(2, _cores(where)))
+    with _surroundings(starts_java=not where.startswith("sc://") and not submitted) as folder:
+        if folder is not None:
+            settings |= OWN_SETTINGS
+            settings["spark.sql.warehouse.dir"] = str(folder / "warehouse")
+        settings |= config or {}
+        if folder is not None:
+            options = settings.get("spark.driver.extraJavaOptions", "")
+            quiet = f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'}"
+            settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".strip()
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        try:
+            return builder.getOrCreate()
+        except ImportError as error:
+            raise NoSpark(missing=error.name or "a part of pyspark") from error
+        except Exception as error:  # py4j, grpc and pyspark each have errors of their own
+            raise CannotStart(where=where, reason=_first_line(error)) from error
+
+
+def is_local(master: str) -> bool:
+    """Tell whether a master runs tasks in the process of the driver.
+
+    >>> [is_local(m) for m in ("local", "local[4]", "local[*,3]", "local-cluster[2,1,1024]", "yarn")]
+    [True, True, True, False, False]
+    """
+    return master == "local" or master.startswith("local[")
+
+
+def _cores(master: str) -> int:
+    wanted = master.removeprefix("local").strip("[]").partition(",")[0]
+    return int(wanted) if wanted.isdigit() else os.cpu_count() or 1
+
+
+def _same(running: SparkSession, wanted: str | None) -> SparkSession:
+    if wanted is not None and not wanted.startswith("sc://"):
+        now = running.conf.get("spark.master", None)
+        if now != wanted:
+            raise OtherSession(running=now or "Connect", wanted=wanted)
+    return running
+
+
+def _knock(where: str) -> None:
+    """Ask at the door of a master that has an address, because Spark asks for minutes before it gives up."""
+    scheme, _, rest = where.partition("://")
+    if scheme not in ("sc", "spark"):
+        return
+    reason = ""
+    for place in rest.partition("/")[0].split(","):
+        address = urlsplit(f"//{place}")
+        try:
+            port = address.port or (CONNECT_PORT if scheme == "sc" else 7077)
+            with socket.create_connection((address.hostname or "", port), timeout=KNOCK_SECONDS):
+                return
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+    raise MasterUnreachable(where=where, reason=reason)
+
+
+@contextmanager
+def _surroundings(*, starts_java: bool) -> Iterator[Path | None]:
+    """Let Spark find the interpreter and, where it starts one, a Java; yield a private folder for that."""
+    # The default is whatever `python3` is on a path, which has another version or not our packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if not starts_java:
+        yield None
+        return
+    java = find_java(os.environ)
+    folder = Path(tempfile.mkdtemp(prefix="lace-spark-"))
+    # Executors of local-cluster are started through the same script, at any time.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "log4j2.properties").write_text(QUIET, encoding="utf-8")
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(write_java_home(java, folder / "java"))
+    try:
+        yield folder
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

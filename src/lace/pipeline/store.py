@@ -1,0 +1,232 @@
+"""A version of a lake as a store that is read: what reads a store reads a lake, with the same words.
+
+Rules of this file:
+1. Nothing here starts Spark, and nothing proportional to the lake is held: files come in one by one, rows a
+   batch at a time, and files whose range of payloads cannot hold what is looked for are not opened.
+2. Bytes that leave were hashed again on their way out, as in every store.
+3. A version does not change. Records come by ingest and go by erasing, which make new versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, overload
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from lace.errors import Unavailable
+from lace.facts import Segment, read_segment, write_segment
+from lace.pipeline.tables import RECORD_TABLES
+from lace.stores import (
+    Added,
+    LogEntry,
+    NotStored,
+    Outcome,
+    Progress,
+    RecordFacts,
+    Rotten,
+    RottenRecord,
+    Statistics,
+    Stored,
+    StoreRecordId,
+    Verification,
+    Version,
+    id_prefixes,
+    reread,
+)
+from lace.text import PAYLOAD_CHARS, RecordId
+
+if TYPE_CHECKING:
+    from lace.pipeline.lake.lake import Lake
+    from lace.record import Record
+
+SEGMENT_RECORDS: Final = 1000
+
+
+class LakeIsRead(Unavailable):
+    """A change to a lake by way of a store."""
+
+    code = "lake/is-read"
+    text = "{where} is a lake, and one version of it does not change: {instead}"
+
+
+class LakeStore(RecordFacts):
+    """One version of a lake behind the store port; `StoreRecordId` counts its rows."""
+
+    def __init__(self, lake: Lake, version: int | None = None) -> None:
+        self._lake = lake
+        self.snapshot = lake.snapshot(version)
+        self.where = f"{lake.where} (version {self.snapshot.version})"
+
+    def get(self, record_id: RecordId) -> Record:
+        """Return a record, hashed again from the stored bytes; `NotStored` or `RottenRecord` otherwise."""
+        raw = next((raw for (raw,) in self._with_id(record_id, "raw")), None)
+        if raw is None:
+            raise NotStored(record_id=record_id, where=self.where)
+        return reread(record_id, raw, self.where)
+
+    def has(self, record_id: RecordId) -> bool:
+        """Tell whether a record is in the lake in its own right."""
+        return any(True for _ in self._with_id(record_id, "id"))
+
+    def find(self, prefix: str, limit: int = 10) -> list[RecordId]:
+        """Return up to `limit` ids that begin so, in text order; the letter and its dot may be left out."""
+        found: list[RecordId] = []
+        for start in id_prefixes(prefix):
+            # 7F comes after every character of an id.
+            chosen = (ds.field("id") >= start) & (ds.field("id") < start + "\x7f")
+            body = start[2 : 2 + PAYLOAD_CHARS]
+            rows = self._rows(("id",), chosen, body, body.ljust(PAYLOAD_CHARS, "~"))
+            found += sorted(RecordId(row[0]) for row in rows)[: limit - len(found)]
+        return found
+
+    def newest(self, group: str, app: str, name: str) -> RecordId | None:
+        """Return the record of this coordinate with the greatest TAI, among equals the greatest id text."""
+        chosen = (ds.field("group") == group) & (ds.field("app") == app) & (ds.field("name") == name)
+        found = max(self._rows(("tai", "id"), chosen), default=None)
+        return None if found is None else RecordId(found[1])
+
+    def ids(self, after: int = 0) -> Iterator[tuple[StoreRecordId, RecordId]]:
+        """Yield what is stored, in the order of the files, from after this number on."""
+        for number, (record_id,) in enumerate(self._rows(("id",)), 1):
+            if number > after:
+                yield StoreRecordId(number), RecordId(record_id)
+
+    def log(self, after: int = 0) -> Iterator[LogEntry]:
+        """Yield the records as additions: a version has no past of its own."""
+        for number, record_id in self.ids(after):
+            yield Added(number, record_id)
+
+    def version(self) -> Version:
+        """Return the name of the version."""
+        name = f"{self._lake.generation}/{self.snapshot.version}"
+        return Version(name, self.snapshot.rows("records"))
+
+    def wait(self, after: int, timeout: float | None = None) -> Version:
+        """Return at once: nothing happens to a version."""
+        return self.version()
+
+    def forgotten(self) -> list[RecordId]:
+        """Return what ingest keeps out, in text order."""
+        table = self.snapshot.dataset("forgotten").to_table(columns=["id"])
+        return sorted(RecordId(each) for each in table.column("id").to_pylist())
+
+    def segments(self, after: int = 0) -> Iterator[Segment]:
+        """Yield the facts as columns, made from the records; rotten ones are reported and left out."""
+        batch: list[tuple[int, Record]] = []
+        for number, (record_id, raw) in enumerate(self._rows(("id", "raw")), 1):
+            if number > after:
+                try:
+                    batch.append((number, reread(RecordId(record_id), raw, self.where)))
+                except RottenRecord:
+                    continue
+            if len(batch) >= SEGMENT_RECORDS:
+                yield read_segment(write_segment(batch))
+                batch = []
+        if batch:
+            yield read_segment(write_segment(batch))
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Hash and validate every record again, signatures included; what is rotten is told, not taken."""
+        total, rotten, number = self.snapshot.rows("records"), [], 0
+        for number, (record_id, raw) in enumerate(self._rows(("id", "raw")), 1):
+            try:
+                reread(RecordId(record_id), raw, self.where, check_signature=True)
+            except RottenRecord as error:
+                rotten.append(Rotten(RecordId(record_id), StoreRecordId(number), str(error)))
+            if progress is not None and number % SEGMENT_RECORDS == 0:
+                progress(number, total)
+        return Verification(checked=number, rotten=tuple(rotten), taken=False)
+
+    def stats(self) -> Statistics:
+        """Return the version in numbers."""
+        kinds, size = dict.fromkeys("BPS", 0), 0
+        for batch in self._batches(("type", "size")):
+            for each in pc.value_counts(batch.column("type")).to_pylist():
+                kinds[each["values"]] += each["counts"]
+            size += pc.sum(batch.column("size")).as_py() or 0
+        snapshot = self.snapshot
+        return Statistics(
+            version=self.version(),
+            records=kinds,
+            record_bytes=size,
+            facts=sum(snapshot.rows(table) for table in RECORD_TABLES),
+            segments=0,
+            removed=0,
+            forgotten=snapshot.rows("forgotten"),
+            set_aside=0,
+            files={table: sum(f.bytes for f in files) for table, files in snapshot.files.items() if files},
+        )
+
+    def put(self, record: Record) -> NoReturn:
+        """Refuse: see `lace lake ingest`."""
+        self._refuse("`lace lake ingest` adds records")
+
+    @overload
+    def put_many(self, records: Iterable[Record], *, arriving: Literal[False] = False) -> list[Stored]: ...
+    @overload
+    def put_many(self, records: Iterable[Record], *, arriving: bool) -> list[Outcome]: ...
+    def put_many(self, records: Iterable[Record], *, arriving: bool = False) -> NoReturn:
+        """Refuse: see `lace lake ingest`."""
+        self._refuse("`lace lake ingest` adds records")
+
+    def remove(self, record_ids: Iterable[RecordId]) -> NoReturn:
+        """Refuse: see `lace lake erase`."""
+        self._refuse("`lace lake erase` takes records away")
+
+    def forget(self, record_ids: Iterable[RecordId]) -> NoReturn:
+        """Refuse: see `lace lake erase --forget`."""
+        self._refuse("`lace lake erase --forget` takes records away for good")
+
+    def allow(self, record_ids: Iterable[RecordId]) -> NoReturn:
+        """Refuse: see `lace lake allow`."""
+        self._refuse("`lace lake allow` lets records in again")
+
+    def close(self) -> None:
+        """Let go; there is nothing to let go of."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _refuse(self, instead: str) -> NoReturn:
+        raise LakeIsRead(where=self._lake.where, instead=instead)
+
+    def _with_id(self, record_id: RecordId, column: str) -> Iterator[tuple[Any, ...]]:
+        payload = record_id[2 : 2 + PAYLOAD_CHARS]
+        return self._rows((column,), ds.field("id") == record_id, payload, payload)
+
+    def _rows(
+        self,
+        columns: tuple[str, ...],
+        chosen: ds.Expression | None = None,
+        low: str = "",
+        high: str = "\x7f",
+    ) -> Iterator[tuple[Any, ...]]:
+        for batch in self._batches(columns, chosen, low, high):
+            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+
+    def _batches(
+        self,
+        columns: tuple[str, ...],
+        chosen: ds.Expression | None = None,
+        low: str = "",
+        high: str = "\x7f",
+    ) -> Iterator[Any]:
+        for file in self.snapshot.of("records"):
+            if file.overlaps(low, high):
+                filesystem, path = self.snapshot.folder.arrow(file.path)
+                found = ds.dataset([path], filesystem=filesystem, format="parquet")
+                # Few rows ahead: a row may be a record of 64 MiB.
+                yield from found.to_batches(
+                    columns=list(columns), filter=chosen, batch_size=SEGMENT_RECORDS, batch_readahead=1
+                )

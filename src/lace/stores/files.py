@@ -1,0 +1,28 @@
+"""What the operating system says about a file, as an error of ours that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lace.errors import Unavailable
+
+
+class FileRefused(Unavailable):
+    """The operating system does not let us read or write a file."""
+
+    code = "file/refused"
+    text = "{where}: {reason}"
+
+
+@contextmanager
+def file_faults(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about a path into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        # The reader of our own output going away is not about any file.
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise FileRefused(where=str(error.filename or path), reason=error.strerror or str(error)) from error

@@ -1,0 +1,78 @@
+"""Verbs that read a store read a lake with the same records alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.porcelain import Lace, generate
+from tests.cli.conftest import Run
+
+pytest.importorskip("pyarrow", reason="the spark extra is not installed")
+
+from tests.pipeline.lakes import lake_of
+
+RECORDS = list(generate(4, 300))
+PLACE = next(f"//{r.group}//{r.app}//{r.name}" for r in RECORDS if hasattr(r, "group"))
+
+
+@pytest.fixture
+def both(lace: Run, home: Path) -> Run:
+    """A store in the current folder, and a lake `L` with the same records in two versions."""
+    with Lace.open(home) as opened:
+        opened.put_records(RECORDS)
+    lake_of(home / "L", RECORDS[:100], RECORDS[100:])
+    return lace
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("ls", "--json", "--columns", "*"),
+        ("ls", "--csv", "--where", "Group=u", "--where", "Name~links/*"),
+        ("ls", "--type", "seal", "--ids"),
+        ("export", "--format", "jsonl"),
+        ("facts", PLACE),
+        ("facts", RECORDS[5].id[:9], "--json"),
+        ("get", PLACE, "--headers"),
+        ("get", RECORDS[9].id, "--raw"),
+        ("verify",),
+    ],
+    ids=" ".join,
+)
+def test_a_verb_says_the_same_of_both(both: Run, verb: tuple[str, ...]) -> None:
+    of_store, of_lake = both(*verb), both(*verb, "--lake", "L")
+    assert (of_lake.code, of_lake.err) == (of_store.code, of_store.err) == (0, "")
+    assert sorted(of_lake.lines) == sorted(of_store.lines)
+    assert of_lake.lines
+
+
+@pytest.mark.parametrize("order", [("--newest",), ("--sort", "Data-Length", "--limit", "7")], ids=" ".join)
+def test_sorted_rows_come_in_one_order(both: Run, order: tuple[str, ...]) -> None:
+    verb = ("ls", "--json", "--where", "TAI", *order)
+    lengths = [
+        [row["Data-Length"] for row in done.values] for done in (both(*verb), both(*verb, "--lake", "L"))
+    ]
+    assert lengths[0] == lengths[1]
+
+
+def test_an_export_of_a_lake_is_imported_whole(both: Run, home: Path) -> None:
+    assert both("export", "out.records", "--lake", "L").code == 0
+    assert both("init", "other").code == 0
+    assert both("import", "--store", "other", "out.records").code == 0
+    assert sorted(both("ls", "--ids", "--store", "other").lines) == sorted(record.id for record in RECORDS)
+
+
+def test_a_lake_is_read_as_it_was(both: Run) -> None:
+    ids = both("ls", "--lake", "L", "--at", "1", "--ids").lines
+    assert sorted(ids) == sorted(record.id for record in RECORDS[:100])
+    assert both("stat", "--lake", "L", "--at", "1", "--json").values[0]["records"]["B"] <= 100
+    gone = both("ls", "--lake", "L", "--at", "9")
+    assert (gone.code, "it has 0 to 2" in gone.err) == (1, True)
+
+
+def test_what_is_no_lake_is_named(both: Run) -> None:
+    done = both("get", PLACE, "--lake", "nowhere")
+    assert done.code == 1
+    assert "no lake at" in done.err
