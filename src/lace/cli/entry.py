@@ -25,6 +25,7 @@ from lace.cli import (
     import_,
     init,
     key,
+    lake,
     ls,
     put,
     repl,
@@ -43,7 +44,8 @@ from lace.errors import InputError, LaceError
 
 _RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
 _RULES = (rules, eval_, why, whynot, repl)
-COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES))
+_LAKES = (lake,)
+COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_LAKES))
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -1,10 +1,17 @@
-"""Options of verbs that read a lake as they read a store."""
+"""Options of verbs that work on lakes."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
+from lace.cli.command import Call
 from lace.cli.grammar import parse_count
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lace.pipeline import Lake
 
 
 def add_lake(parser: ArgumentParser) -> None:
@@ -14,3 +21,39 @@ def add_lake(parser: ArgumentParser) -> None:
     group.add_argument(
         "--at", metavar="VERSION", type=parse_count, help="as it was (else: the newest version)"
     )
+
+
+def add_its_lake(parser: ArgumentParser) -> None:
+    """Add the option that names the lake of a verb that needs one."""
+    parser.add_argument("--lake", metavar="PATH", required=True, help="the lake: a folder, or a URL of HDFS")
+
+
+def add_spark(
+    parser: ArgumentParser, text: str = "where Spark runs (else: on the cores of this machine)"
+) -> None:
+    """Add the option that says where Spark runs."""
+    parser.add_argument(
+        "--master", metavar="URL", help=f"{text}: local[4], spark://…, yarn, k8s://…, or sc://… for Connect"
+    )
+
+
+def open_its_lake(call: Call) -> Lake:
+    """Open the lake that --lake names."""
+    from lace.pipeline import open_lake
+
+    return open_lake(call.args.lake)
+
+
+def start_spark(call: Call) -> SparkSession:
+    """Start Spark where --master says."""
+    from lace.pipeline import start_session
+
+    master = call.args.master
+    if master is not None and master.startswith("sc://"):
+        return start_session(remote=master)
+    return start_session(master)
+
+
+def spark_if_asked(call: Call) -> SparkSession | None:
+    """Start Spark where --master says so; the work is done in this process where it says nothing."""
+    return None if call.args.master is None else start_spark(call)

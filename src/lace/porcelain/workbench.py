@@ -16,9 +16,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, RelationProgram
+from lace.algebra import (
+    LIMITS,
+    Budget,
+    Engine,
+    Evaluation,
+    EvaluationLimits,
+    EvaluationStopped,
+    RelationProgram,
+    Result,
+)
 from lace.datalog import (
     EXPLAINING,
     Atom,
@@ -39,7 +48,28 @@ from lace.porcelain.rules import read_question
 from lace.stores import Store
 
 if TYPE_CHECKING:
-    from lace.engines import EmbeddedEvaluation, EmbeddedResult
+    from lace.engines import EmbeddedEvaluation
+
+
+class HeldFacts(Protocol):
+    """Facts that an engine holds: those of a store in memory, or those of a lake on Spark."""
+
+    @property
+    def database(self) -> Engine:
+        """What runs programs over them."""
+        ...
+
+    def refresh(self) -> list[Fact] | None:
+        """Bring them up to date; return what was added, or None where all are loaded again."""
+        ...
+
+    def give(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Hold more facts; return those that were not given before."""
+        ...
+
+    def counts(self) -> dict[Predicate, int]:
+        """Return how many are held, by predicate."""
+        ...
 
 
 class NotDerived(InputError):
@@ -81,13 +111,13 @@ class Evaluated:
 
     program: Program
     compiled: RelationProgram
-    evaluation: EmbeddedEvaluation
+    evaluation: Evaluation
     steps: int
     """Rows that all joins put out."""
     milliseconds: float
 
     @property
-    def result(self) -> EmbeddedResult:
+    def result(self) -> Result:
         """The present version of what was derived."""
         return self.evaluation.result()
 
@@ -98,12 +128,13 @@ class Evaluated:
                 yield (predicate.name, *values)
 
     def profile(self) -> list[RuleProfile]:
-        """Say what each rule cost; one that was not needed is not there."""
+        """Say what each rule cost; one that was not needed is not there. The embedded engine counts this."""
+        running = cast("EmbeddedEvaluation", self.evaluation)
         found = []
         for component in self.compiled.components:
-            rounds = self.evaluation.rounds.get(component.predicates[0], 0)
+            rounds = running.rounds.get(component.predicates[0], 0)
             for rule in component.rules:
-                at, cost = rule.rule, self.evaluation.costs.get(rule.rule)
+                at, cost = rule.rule, running.costs.get(rule.rule)
                 runs, rows, new, seconds = (
                     (cost.runs, cost.rows, cost.new, cost.seconds) if cost else (0, 0, 0, 0.0)
                 )
@@ -134,12 +165,18 @@ class Workbench:
     [('b',), ('c',)]
     """
 
-    def __init__(self, store: Store | None = None, *, limits: EvaluationLimits = LIMITS) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        facts: HeldFacts | None = None,
+        limits: EvaluationLimits = LIMITS,
+    ) -> None:
         self.limits = limits
-        self._facts = ResidentFacts(store)
+        self._facts = ResidentFacts(store) if facts is None else facts
         self._program = make_program(())
         self._kept: Evaluated | None = None
-        self._explainer: tuple[EmbeddedResult, Explainer] | None = None
+        self._explainer: tuple[Result, Explainer] | None = None
 
     @property
     def program(self) -> Program:

@@ -1,0 +1,35 @@
+"""lace lake init, ingest, history, rejects, optimize, vacuum, fsck, erase, allow"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from lace.cli import lake_erase, lake_fsck, lake_history, lake_init, lake_optimize, lake_rejects, lake_vacuum
+from lace.cli.command import Call, Command
+
+
+def _no_arguments(parser: ArgumentParser) -> None:
+    return None
+
+
+def _only_verbs(call: Call) -> int:
+    raise AssertionError("a verb with verbs below it is not run itself")
+
+
+COMMAND = Command(
+    "lake",
+    "keep records by the million in a folder of tables, with Spark",
+    "Other verbs read a lake as they read a store: ls, get, facts, export, verify, stat, eval, why and "
+    "whynot with --lake. A lake needs the extra `spark`: pip install 'lace-py[spark]'.",
+    ("lace lake init waters", "lace lake history --lake waters"),
+    _no_arguments,
+    _only_verbs,
+    (
+        *(
+            each.COMMAND
+            for each in (lake_init, lake_history, lake_rejects, lake_optimize, lake_vacuum, lake_fsck)
+        ),
+        lake_erase.ERASE,
+        lake_erase.ALLOW,
+    ),
+)

@@ -1,0 +1,78 @@
+"""lace lake erase, allow"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from lace.cli.command import Call, Command
+from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, spark_if_asked
+from lace.cli.output import count
+
+
+def _records(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "records",
+        metavar="RECORD",
+        nargs="+",
+        help="ids, beginnings of ids, or //group//app//name for the newest",
+    )
+    add_its_lake(parser)
+
+
+def _erase_arguments(parser: ArgumentParser) -> None:
+    _records(parser)
+    parser.add_argument("--forget", action="store_true", help="and let ingest refuse them from now on")
+    add_spark(parser, "work on Spark there (else: in this process)")
+
+
+def _erase(call: Call) -> int:
+    from lace.pipeline import LakeStore, erase
+    from lace.porcelain import Lace
+
+    args = call.args
+    lake = open_its_lake(call)
+    with Lace(LakeStore(lake)) as lace:
+        ids = [lace.find(each) for each in args.records]
+    done = erase(lake, ids, forget=args.forget, session=spark_if_asked(call))
+    call.out.result(
+        f"took {count(len(done.ids), 'record')} out; version {done.snapshot.version}."
+        " Older versions hold them until `lace lake vacuum` removes those",
+        {"erased": list(done.ids), "version": done.snapshot.version, "forgotten": bool(args.forget)},
+    )
+    return 0 if done.ids or args.forget else 1
+
+
+def _allow(call: Call) -> int:
+    from lace.pipeline import allow
+
+    done = allow(open_its_lake(call), call.args.records)
+    call.out.result(
+        f"{count(len(done.ids), 'record')} may come back",
+        {"allowed": list(done.ids), "version": done.snapshot.version},
+    )
+    return 0 if done.ids else 1
+
+
+ERASE = Command(
+    "erase",
+    "take records out of a lake, and their facts",
+    "The exit code is 1 where none of them was there.",
+    (
+        "lace lake init waters",
+        f"lace lake erase --lake waters --forget P.{'0' * 43}.H3",
+    ),
+    _erase_arguments,
+    _erase,
+)
+ALLOW = Command(
+    "allow",
+    "let forgotten records come back into a lake",
+    "The exit code is 1 where none of them was forgotten.",
+    (
+        "lace lake init waters",
+        f"lace lake erase --lake waters --forget P.{'0' * 43}.H3",
+        f"lace lake allow --lake waters P.{'0' * 43}.H3",
+    ),
+    _records,
+    _allow,
+)
