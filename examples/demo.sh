@@ -1,70 +1,78 @@
 #!/bin/sh
-# Two laces: one is filled, signed, looked at and exported; the other takes what it is given and ends up
-# with the same records. Runs in a folder of its own that is removed afterwards.
+# A lake of records on Spark: files are taken in and checked, rules choose among the records, and the lake says
+# why one was chosen and another was not. Runs in a folder of its own that is removed afterwards.
+#   DEMO_RECORDS=100000   how many records
 set -eu
 
+count=${DEMO_RECORDS:-100000}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lace-demo.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 cd "$folder"
-export LACE_KEYS="$folder/keys"
 unset LACE_STORE || true
 
 title() { printf '\n# %s\n' "$1"; }
 run() {
     printf '$'
     for word in "$@"; do
-        case $word in *' '*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+        case $word in *[' '\'\"*]*) printf " '%s'" "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;; *) printf ' %s' "$word" ;; esac
     done
     printf '\n'
     "$@"
 }
 fail() { printf 'demo: %s\n' "$1" >&2; exit 1; }
 
-title "Two laces and a key"
-run lace init town
-run lace init village
-run lace key new alice
+title "$count made-up records in files of 4 MB; a tenth of them are signed"
+run lace gen --seed 7 --count "$count" shards/ --shard-bytes 4M
 
-title "Records: a signed note, an answer that links to it, and two thousand made-up ones"
-echo "Bridge closed on Sunday." > note.txt
-run lace put --store town --group u --app notes --name bridge --header 'Tag: news' --sign note.txt
-echo "Thanks!" > answer.txt
-run lace put --store town --group u --app notes --name bridge/answer --link 'reply //u//notes//bridge' answer.txt
-run lace gen --seed 7 --count 2000 --store town
+title "And some that are damaged: noise between two records, a changed byte, a file that was cut short"
+mkdir damaged
+lace gen --seed 8 --count 300 > good.records
+{ cat good.records; printf 'these bytes are no record'; lace gen --seed 9 --count 100; } > damaged/noise.records
+lace gen --seed 10 --count 100 | sed '40s/[a-z]/#/' > damaged/changed.records
+head -c 20000 good.records > damaged/cut.records
+ls -l damaged | awk 'NR > 1 { print $5, $9 }'
 
-title "A table of them, newest first"
-run lace ls --store town --newest --limit 5 --columns Name,TAI,Tag
+title "Into a lake: every hash and every signature is checked, bad parts are set aside"
+run lace lake init waters
+run lace lake ingest shards damaged --lake waters --report ingest.html
+printf 'ingest.html: %s bytes, the same report as one page\n' "$(wc -c < ingest.html | tr -d ' ')"
 
-title "What rules see of the answer"
-run lace facts --store town //u//notes//bridge/answer
+title "What was rejected, where, and why"
+run lace lake rejects --lake waters
 
-title "Out as files of at most 256 KiB, and into the other lace"
-run lace export --store town shards --shard-bytes 256k
-run lace import --store village shards
-run lace import --store village shards
+title "The same files once more change nothing"
+run lace lake ingest shards damaged --lake waters
+run lace lake history --lake waters
 
-title "Damage on the way: the good records arrive, the bad part is kept aside with its reason"
-lace gen --seed 8 --count 100 > more.records
-lace gen --seed 8 --count 100 --start 100 > yet-more.records
-{ cat more.records; printf 'these bytes are no record'; cat yet-more.records; } > damaged.records
-run lace import --store town damaged.records --rejects rejects.jsonl
-cut -c 1-100 rejects.jsonl
-run lace import --store village more.records yet-more.records
+title "A lake is read like a store"
+run lace ls --lake waters --where Group=u --where 'Name~links/*' --limit 3 --columns Name,TAI,Author
 
-title "Everything is sound, and both laces hold the same records"
-run lace verify --store town
-run lace verify --store village
-lace ls --store town --ids | sort > town.ids
-lace ls --store village --ids | sort > village.ids
-cmp town.ids village.ids || fail "the two laces differ"
-printf '%s records in each, the same ids: checksum %s\n' "$(wc -l < town.ids | tr -d ' ')" "$(cksum < town.ids)"
+title "Rules: links of one app that nobody is asked to skip"
+cat > links.lacegram <<'RULES'
+Blocked(P) :- Field(P,'Author',_,'ada').
+Selected(P) :- Have(P), Field(P,'Group',_,'u'), Field(P,'App',_,'ding'), Field(P,'Name',_,N), TextShape(N,'links/','',''), not Blocked(P).
+RULES
+cat links.lacegram
+run lace eval links.lacegram --lake waters --want Selected/1 --limit 3
 
-title "A forgotten record does not come back"
-run lace forget --store village //u//notes//bridge/answer
-run lace import --store village shards
-if lace get --store village //u//notes//bridge/answer 2>/dev/null; then fail "a forgotten record came back"; fi
-run lace get --store village //u//notes//bridge
+title "Rules that follow links: what is selected, and all that it gives as evidence"
+cat > members.lacegram <<'RULES'
+Member(P) :- Selected(P).
+Member(Q) :- Member(P), RecordLink(P,'+Link',_,'evidence',Q), Have(Q).
+RULES
+cat links.lacegram >> members.lacegram
+run lace eval members.lacegram --lake waters --want Member/1 --limit 3
 
-title "In numbers"
-run lace stat --store village
+title "Why is one record selected?"
+chosen=$(lace eval links.lacegram --lake waters --want Selected/1 --limit 1 2>/dev/null)
+[ -n "$chosen" ] || fail "no record was selected"
+run lace why "$chosen" --rules links.lacegram --lake waters
+
+title "And why not another one, by an author who is blocked?"
+other=$(lace ls --lake waters --ids --limit 1 --where Group=u --where App=ding --where 'Name~links/*' --where Author=ada)
+[ -n "$other" ] || other=$(lace ls --lake waters --ids --limit 1 --where 'Group!=u')
+run lace whynot "Selected('$other')" --rules links.lacegram --lake waters
+
+title "Everything in the lake is sound"
+run lace lake fsck --lake waters

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage, parse_count
+from lace.cli.lakes import add_lake_of_rules
 from lace.cli.output import Output, count
 from lace.cli.rulefiles import (
     add_facts,
@@ -20,9 +21,11 @@ from lace.cli.rulefiles import (
     open_workbench,
     tell_warnings,
     telling,
+    write_details,
 )
 
 if TYPE_CHECKING:
+    from lace.algebra import Result
     from lace.porcelain import Answers, Workbench
 
 
@@ -36,6 +39,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", "--limit", metavar="N", type=parse_count, help="write at most so many")
     add_facts(parser)
     add_limits(parser)
+    add_lake_of_rules(parser)
 
 
 def _run(call: Call) -> int:
@@ -52,10 +56,13 @@ def _facts(call: Call, bench: Workbench) -> int:
     from lace.facts import write_fact_line
 
     evaluated = bench.evaluate(chosen_predicates(call.args.want))
-    facts = evaluated.facts()
-    for fact in islice(facts, call.args.limit):
+    _tell_report(call.out, evaluated.result)
+    shown = 0
+    for fact in evaluated.facts(limit=call.args.limit):
         call.out.result(write_fact_line(fact), list(fact))
-    _tell_more(call.out, sum(1 for _ in facts), "fact", "facts")
+        shown += 1
+    total = sum(evaluated.result.count(predicate) for predicate in evaluated.compiled.wanted)
+    _tell_more(call.out, total - shown, "fact", "facts")
     return 0
 
 
@@ -86,6 +93,18 @@ def answer_line(answers: Answers, row: Sequence[str]) -> str:
 
     pairs = zip(answers.variables, row, strict=True)
     return ", ".join(f"{name}={write_constant(value)}" for name, value in pairs) or "yes"
+
+
+def _tell_report(out: Output, result: Result) -> None:
+    """Say how Spark evaluated, where it did: the strategy, rounds and rows of each component."""
+    report = getattr(result, "report", None)
+    if report is None:
+        return
+    if out.as_json:
+        write_details([json.dumps({"report": report.to_json()}, ensure_ascii=False)])
+    else:
+        for component in report.components:
+            out.note(str(component))
 
 
 def _tell_more(out: Output, more: int, noun: str, nouns: str) -> None:

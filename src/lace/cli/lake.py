@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from lace.cli import lake_erase, lake_fsck, lake_history, lake_init, lake_optimize, lake_rejects, lake_vacuum
+from lace.cli import (
+    lake_erase,
+    lake_fsck,
+    lake_history,
+    lake_ingest,
+    lake_init,
+    lake_optimize,
+    lake_rejects,
+    lake_vacuum,
+)
 from lace.cli.command import Call, Command
 
 
@@ -27,7 +36,15 @@ COMMAND = Command(
     (
         *(
             each.COMMAND
-            for each in (lake_init, lake_history, lake_rejects, lake_optimize, lake_vacuum, lake_fsck)
+            for each in (
+                lake_init,
+                lake_ingest,
+                lake_history,
+                lake_rejects,
+                lake_optimize,
+                lake_vacuum,
+                lake_fsck,
+            )
         ),
         lake_erase.ERASE,
         lake_erase.ALLOW,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
@@ -11,16 +11,27 @@ from lace.cli.grammar import parse_count
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lace.pipeline import Lake
+    from lace.pipeline import Lake, LakeFacts
 
 
-def add_lake(parser: ArgumentParser) -> None:
+def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
     """Add the options that name a lake in place of a store."""
     group = parser.add_argument_group("a lake in place of a store")
     group.add_argument("--lake", metavar="PATH", help="read the records of this lake")
     group.add_argument(
         "--at", metavar="VERSION", type=parse_count, help="as it was (else: the newest version)"
     )
+    return group
+
+
+def add_lake_of_rules(parser: ArgumentParser) -> None:
+    """Add the options of verbs that run rules on Spark where a lake is named."""
+    group = add_lake(parser)
+    group.add_argument(
+        "--strategy", choices=("auto", "local", "parts", "loop"), default="auto",
+        help="how Spark evaluates: in one task, in parts, in rounds over the cluster (else: it chooses)",
+    )  # fmt: skip
+    add_spark(group)
 
 
 def add_its_lake(parser: ArgumentParser) -> None:
@@ -29,7 +40,8 @@ def add_its_lake(parser: ArgumentParser) -> None:
 
 
 def add_spark(
-    parser: ArgumentParser, text: str = "where Spark runs (else: on the cores of this machine)"
+    parser: ArgumentParser | _ArgumentGroup,
+    text: str = "where Spark runs (else: on the cores of this machine)",
 ) -> None:
     """Add the option that says where Spark runs."""
     parser.add_argument(
@@ -57,3 +69,11 @@ def start_spark(call: Call) -> SparkSession:
 def spark_if_asked(call: Call) -> SparkSession | None:
     """Start Spark where --master says so; the work is done in this process where it says nothing."""
     return None if call.args.master is None else start_spark(call)
+
+
+def lake_facts(call: Call) -> LakeFacts:
+    """Start Spark over the facts of the lake that --lake names."""
+    from lace.pipeline import LakeFacts
+
+    snapshot = open_its_lake(call).snapshot(call.args.at)
+    return LakeFacts(snapshot, start_spark(call), strategy=call.args.strategy)

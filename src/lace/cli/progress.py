@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-Update = Callable[[int, int | None], None]
+
+class Update(Protocol):
+    """Takes how much is done, how much there is, and what is being done where that changes."""
+
+    def __call__(self, done: int, total: int | None, title: str | None = None) -> None: ...
 
 
 @contextmanager
 def progress_bar(title: str, unit: str) -> Iterator[Update]:
-    """Lend a function that takes (done, total); the total may be unknown. `unit` is records or bytes."""
+    """Lend a function that takes (done, total); it may be unknown. `unit` is records, bytes or tasks."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda done, total, title=None: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
@@ -23,4 +28,10 @@ def progress_bar(title: str, unit: str) -> Iterator[Update]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), counted, Remaining())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+        def update(done: int, total: int | None, title: str | None = None) -> None:
+            if title is not None:
+                progress.update(task, description=title)
+            progress.update(task, completed=done, total=total)
+
+        yield update

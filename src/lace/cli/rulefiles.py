@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
 from lace.cli.grammar import Usage, parse_count, parse_size
+from lace.cli.lakes import lake_facts
 from lace.cli.output import Output, harmless, without_secrets
 from lace.cli.world import NoLaceHere
 
@@ -113,7 +114,11 @@ def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
     from lace.porcelain import Workbench, read_facts
 
     with ExitStack() as stack:
-        bench = Workbench(_store(call, stack, bare=bare), limits=chosen_limits(call))
+        limits = chosen_limits(call)
+        if getattr(call.args, "lake", None) is not None:
+            bench = Workbench(facts=lake_facts(call), limits=limits)
+        else:
+            bench = Workbench(_store(call, stack, bare=bare), limits=limits)
         for path in call.args.facts:
             with telling(call.out):
                 bench.give(read_facts(path))

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
+from lace.cli.lakes import add_lake_of_rules
 from lace.cli.rulefiles import add_facts, add_limits, load_program, open_workbench, telling
 
 WHOLE = 1 << 30
@@ -25,6 +26,7 @@ def add_goal(parser: ArgumentParser) -> None:
     )
     add_facts(parser)
     add_limits(parser)
+    add_lake_of_rules(parser)
 
 
 def _run(call: Call) -> int:

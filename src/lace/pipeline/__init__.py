@@ -29,35 +29,55 @@ from lace.pipeline.spark import (
     MasterUnreachable,
     NoSpark,
     OtherSession,
+    ship_code,
     start_session,
 )
 
 if TYPE_CHECKING:
+    from lace.pipeline.ingest.run import IngestProgress, IngestReport, ingest
+    from lace.pipeline.ingest.sources import CannotIngest, SourceChanged
+    from lace.pipeline.lake.erase import Erased, allow, erase
+    from lace.pipeline.lake.fsck import Finding, Health, fsck
     from lace.pipeline.lake.lake import Lake, create_lake, open_lake
     from lace.pipeline.lake.manifest import Change, DataFile
+    from lace.pipeline.lake.optimize import Optimized, optimize
     from lace.pipeline.lake.snapshot import Snapshot
+    from lace.pipeline.lake.vacuum import Vacuumed, vacuum
     from lace.pipeline.progress import SparkWork, watch
     from lace.pipeline.report import ComponentRun, RunReport, StageTime
+    from lace.pipeline.rules import LakeFacts, component_runs, fact_frames
     from lace.pipeline.store import LakeIsRead, LakeStore
     from lace.pipeline.tables import TABLES, spark_schema
+    from lace.pipeline.tasks import Cancelled, TasksFailed
 
 __all__ = [
     "TABLES",
-    "BadDataFile", "BadManifest", "CannotStart", "Change", "ComponentRun", "DataFile", "Lake",
-    "LakeExists", "LakeFault", "LakeFull", "LakeIsRead", "LakeReadOnly", "LakeStore", "LostData",
+    "BadDataFile", "BadManifest", "Cancelled", "CannotIngest", "CannotStart", "Change", "ComponentRun",
+    "DataFile", "Erased", "Finding", "Health", "IngestProgress", "IngestReport", "Lake", "LakeExists",
+    "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead", "LakeReadOnly", "LakeStore", "LostData",
     "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
-    "OtherSession", "Overtaken", "RunReport", "Snapshot", "SparkWork", "StageTime",
-    "create_lake", "open_lake", "spark_schema", "start_session", "watch",
+    "Optimized", "OtherSession", "Overtaken", "RunReport", "Snapshot", "SourceChanged", "SparkWork",
+    "StageTime", "TasksFailed", "Vacuumed",
+    "allow", "component_runs", "create_lake", "erase", "fact_frames", "fsck", "ingest", "open_lake",
+    "optimize", "ship_code", "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
+    "lace.pipeline.ingest.run": ("IngestProgress", "IngestReport", "ingest"),
+    "lace.pipeline.ingest.sources": ("CannotIngest", "SourceChanged"),
+    "lace.pipeline.lake.erase": ("Erased", "allow", "erase"),
+    "lace.pipeline.lake.fsck": ("Finding", "Health", "fsck"),
     "lace.pipeline.lake.lake": ("Lake", "create_lake", "open_lake"),
     "lace.pipeline.lake.manifest": ("Change", "DataFile"),
+    "lace.pipeline.lake.optimize": ("Optimized", "optimize"),
     "lace.pipeline.lake.snapshot": ("Snapshot",),
+    "lace.pipeline.lake.vacuum": ("Vacuumed", "vacuum"),
     "lace.pipeline.progress": ("SparkWork", "watch"),
     "lace.pipeline.report": ("ComponentRun", "RunReport", "StageTime"),
+    "lace.pipeline.rules": ("LakeFacts", "component_runs", "fact_frames"),
     "lace.pipeline.store": ("LakeIsRead", "LakeStore"),
     "lace.pipeline.tables": ("TABLES", "spark_schema"),
+    "lace.pipeline.tasks": ("Cancelled", "TasksFailed"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 _GUESTS = ("pyspark", "pyarrow", "pandas")

@@ -14,8 +14,9 @@ Rules of this file:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from lace.algebra import (
@@ -121,11 +122,18 @@ class Evaluated:
         """The present version of what was derived."""
         return self.evaluation.result()
 
-    def facts(self, predicates: Iterable[Predicate] | None = None) -> Iterator[Fact]:
-        """Yield derived facts, by default of all wanted predicates, in the order of their texts."""
-        for predicate in sorted(self.compiled.wanted if predicates is None else predicates):
-            for values in self.result.facts(predicate):
-                yield (predicate.name, *values)
+    def facts(
+        self, predicates: Iterable[Predicate] | None = None, *, limit: int | None = None
+    ) -> Iterator[Fact]:
+        """Yield derived facts, by default of all wanted predicates, in the order of their texts.
+
+        An engine that holds more facts than this process can streams them.
+        """
+        wanted = sorted(self.compiled.wanted if predicates is None else predicates)
+        stream = getattr(self.result, "sorted_rows", None)
+        rows: Callable[[Predicate], Iterable[Values]]
+        rows = self.result.facts if stream is None else lambda predicate: stream(predicate, limit)
+        return islice(((p.name, *values) for p in wanted for values in rows(p)), limit)
 
     def profile(self) -> list[RuleProfile]:
         """Say what each rule cost; one that was not needed is not there. The embedded engine counts this."""

@@ -1,0 +1,95 @@
+"""lace lake ingest"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_size
+from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, start_spark
+from lace.cli.output import Output, count
+from lace.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from lace.pipeline import IngestProgress, IngestReport, RunReport
+
+_DOING = {"look": "looking", "check": "reading and checking", "write": "writing", "commit": "committing"}
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", metavar="SOURCE", nargs="+",
+        help="files of stored records, folders of them, exports, stores, other lakes",
+    )  # fmt: skip
+    add_its_lake(parser)
+    parser.add_argument("--dry-run", action="store_true", help="read, check and count, and commit nothing")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 where anything was rejected")
+    parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
+    parser.add_argument(
+        "--split-bytes", metavar="SIZE", type=parse_size, help="cut files into tasks of this size"
+    )
+    add_spark(parser)
+
+
+def _run(call: Call) -> int:
+    from lace.pipeline import ingest
+    from lace.porcelain import new_file
+
+    args, out = call.args, call.out
+    lake = open_its_lake(call)
+    out.kept = "nothing of this run was committed; the lake is as it was"
+    with progress_bar("starting Spark", "tasks") as update:
+        update(0, None)
+        session = start_spark(call)
+
+        def moved(progress: IngestProgress) -> None:
+            update(progress.done, progress.total, _DOING[progress.stage])
+
+        done = ingest(
+            lake, args.sources, session, progress=moved, dry_run=args.dry_run, split_bytes=args.split_bytes
+        )
+    report = done.to_report(args.sources)
+    if args.report is not None:
+        with new_file(Path(args.report), replace=True) as file:
+            file.write(report.to_html().encode())
+    _tell(out, done, report)
+    return 1 if args.strict and done.rejected else 0
+
+
+def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
+    if out.as_json:
+        out.value({**report.to_json(), "version": done.version, "committed": done.committed})
+        return
+    if done.skipped:
+        out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before")
+    verb = "stored" if done.committed else "would store" if done.records else "stored"
+    made = f"{count(done.stored, 'record')} with {count(done.facts, 'fact')}"
+    line = f"{verb} {made}, {done.known:,} known already"
+    if done.refused:
+        line += f", {done.refused:,} refused because they were forgotten here"
+    out.line(line)
+    if done.rejected:
+        parts = f"{count(done.rejected, 'part')} ({count(done.rejected_bytes, 'byte')})"
+        out.line(f"rejected {parts}, kept with their reasons:")
+        for code, number in sorted(done.reasons.items(), key=lambda each: (-each[1], each[0])):
+            out.line(f"  {number:>9,}  {code}")
+    seconds = sum(done.seconds.values())
+    rate = f", {done.records / seconds:,.0f} records/s" if done.records and seconds else ""
+    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in done.seconds.items() if spent >= 0.05)
+    out.line(f"{seconds:.1f} s ({stages}){rate}; version {done.version} of {done.lake}")
+
+
+COMMAND = Command(
+    "ingest",
+    "take records into a lake: read, check, keep the facts, set bad parts aside",
+    "Every hash and every signature is checked. What the lake holds already stays as it is, a source that "
+    "was ingested before is skipped, and whatever stops a run leaves the lake as it was: run it again.",
+    (
+        "lace lake init waters",
+        "lace lake ingest set.records --lake waters --report ingest.html",
+    ),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,84 @@
+"""Rules over a lake: its fact tables as frames, behind the engine port.
+
+Rules of this file:
+1. A lake's facts are those of one version; rules that run for an hour see that version to the end.
+2. Counts come from the manifest: asking how many facts there are starts no job.
+3. Facts given by hand are few, travel with each evaluation, and are never written to the lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from lace.algebra import Budget, Evaluation, RelationProgram
+from lace.engines.spark import SparkEngine, SparkReport
+from lace.facts import Fact, Predicate, check_fact
+from lace.pipeline.report import ComponentRun
+from lace.pipeline.tables import FACT_TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lace.pipeline.lake.snapshot import Snapshot
+
+
+def fact_frames(snapshot: Snapshot, session: SparkSession) -> dict[Predicate, DataFrame]:
+    """Return the facts of each record predicate as a DataFrame; nothing is read yet."""
+    return {
+        Predicate(name, len(columns)): snapshot.frame(session, table).select(*columns)
+        for name, (table, columns) in FACT_TABLES.items()
+    }
+
+
+class LakeFacts:
+    """The facts of one version of a lake, and facts given by hand."""
+
+    def __init__(self, snapshot: Snapshot, session: SparkSession, *, strategy: str = "auto") -> None:
+        self._snapshot = snapshot
+        self._engine = SparkEngine(session, fact_frames(snapshot, session), strategy=strategy)
+        self._given: dict[Fact, None] = {}
+
+    @property
+    def database(self) -> LakeFacts:
+        """What runs programs: this object is the engine and its facts."""
+        return self
+
+    def evaluate(self, program: RelationProgram, budget: Budget | None = None) -> Evaluation:
+        """Run a program over the lake's facts and those given by hand."""
+        return self._engine.evaluate(program, budget, tuple(self._given))
+
+    def refresh(self) -> list[Fact] | None:
+        """Nothing happens to a version."""
+        return []
+
+    def give(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Hold more facts; return those that were not given before."""
+        new = [fact for fact in dict.fromkeys(map(check_fact, facts)) if fact not in self._given]
+        self._given.update(dict.fromkeys(new))
+        return new
+
+    def counts(self) -> dict[Predicate, int]:
+        """Return how many facts there are, by predicate."""
+        found = {
+            Predicate(name, len(columns)): self._snapshot.rows(table)
+            for name, (table, columns) in FACT_TABLES.items()
+        }
+        for name, *values in self._given:
+            predicate = Predicate(name, len(values))
+            found[predicate] = found.get(predicate, 0) + 1
+        return {predicate: found[predicate] for predicate in sorted(found) if found[predicate]}
+
+
+def component_runs(report: SparkReport) -> tuple[ComponentRun, ...]:
+    """Return how each component was evaluated, for the report of a run."""
+    return tuple(
+        ComponentRun(
+            tuple(map(str, each.predicates)),
+            f"{each.strategy}: {each.reason}",
+            each.iterations,
+            {str(predicate): count for predicate, count in each.rows.items()},
+            each.seconds,
+        )
+        for each in report.components
+    )
