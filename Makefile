@@ -46,7 +46,7 @@ format: $(VENV)/.dev  ## let the machine format
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-bench: bench-records bench-datalog  ## run every benchmark
+bench: bench-records bench-datalog bench-spark  ## run every benchmark
 
 bench-datalog: $(VENV)/.bench  ## the rule engine against others
 	$(BIN)/python -m bench.datalog
