@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lace.pipeline.lake.vacuum import Vacuumed, vacuum
     from lace.pipeline.progress import SparkWork, watch
     from lace.pipeline.report import ComponentRun, RunReport, StageTime
-    from lace.pipeline.rules import LakeFacts, component_runs, fact_frames
+    from lace.pipeline.rules import LakeFacts, RecordFactsAreTheLakes, component_runs, fact_frames
     from lace.pipeline.store import LakeIsRead, LakeStore
     from lace.pipeline.tables import TABLES, spark_schema
     from lace.pipeline.tasks import Cancelled, TasksFailed
@@ -56,8 +56,8 @@ __all__ = [
     "DataFile", "Erased", "Finding", "Health", "IngestProgress", "IngestReport", "Lake", "LakeExists",
     "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead", "LakeReadOnly", "LakeStore", "LostData",
     "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
-    "Optimized", "OtherSession", "Overtaken", "RunReport", "Snapshot", "SourceChanged", "SparkWork",
-    "StageTime", "TasksFailed", "Vacuumed",
+    "Optimized", "OtherSession", "Overtaken", "RecordFactsAreTheLakes", "RunReport", "Snapshot",
+    "SourceChanged", "SparkWork", "StageTime", "TasksFailed", "Vacuumed",
     "allow", "component_runs", "create_lake", "erase", "fact_frames", "fsck", "ingest", "open_lake",
     "optimize", "ship_code", "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
@@ -74,7 +74,7 @@ _ROOMS = {
     "lace.pipeline.lake.vacuum": ("Vacuumed", "vacuum"),
     "lace.pipeline.progress": ("SparkWork", "watch"),
     "lace.pipeline.report": ("ComponentRun", "RunReport", "StageTime"),
-    "lace.pipeline.rules": ("LakeFacts", "component_runs", "fact_frames"),
+    "lace.pipeline.rules": ("LakeFacts", "RecordFactsAreTheLakes", "component_runs", "fact_frames"),
     "lace.pipeline.store": ("LakeIsRead", "LakeStore"),
     "lace.pipeline.tables": ("TABLES", "spark_schema"),
     "lace.pipeline.tasks": ("Cancelled", "TasksFailed"),

@@ -8,12 +8,13 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from lace.algebra import Budget, Evaluation, RelationProgram
 from lace.engines.spark import SparkEngine, SparkReport
-from lace.facts import Fact, Predicate, check_fact
+from lace.errors import InputError
+from lace.facts import RECORD_PREDICATES, Fact, Predicate, check_fact
 from lace.pipeline.report import ComponentRun
 from lace.pipeline.tables import FACT_TABLES
 
@@ -31,12 +32,32 @@ def fact_frames(snapshot: Snapshot, session: SparkSession) -> dict[Predicate, Da
     }
 
 
+class RecordFactsAreTheLakes(InputError):
+    """A frame under the name of a record predicate."""
+
+    code = "lake/record-facts"
+    text = "{predicate} speaks of records, and these facts come from the lake; give the frame another name"
+
+
 class LakeFacts:
     """The facts of one version of a lake, and facts given by hand."""
 
-    def __init__(self, snapshot: Snapshot, session: SparkSession, *, strategy: str = "auto") -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        session: SparkSession,
+        *,
+        strategy: str = "auto",
+        frames: Mapping[str, DataFrame] | None = None,
+    ) -> None:
+        """Take the facts of a version, and more relations as frames of text, by the name of a predicate."""
         self._snapshot = snapshot
-        self._engine = SparkEngine(session, fact_frames(snapshot, session), strategy=strategy)
+        more = {Predicate(name, len(each.columns)): each for name, each in (frames or {}).items()}
+        for predicate in more.keys() & set(RECORD_PREDICATES):
+            raise RecordFactsAreTheLakes(predicate=predicate)
+        # The lake's tables hold each fact once; a frame that somebody made may not.
+        more = {predicate: frame.distinct() for predicate, frame in more.items()}
+        self._engine = SparkEngine(session, {**fact_frames(snapshot, session), **more}, strategy=strategy)
         self._given: dict[Fact, None] = {}
 
     @property

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         parse_facts,
         read_facts,
     )
+    from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
     from lace.porcelain.resident import ResidentFacts
     from lace.porcelain.rules import (
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from lace.porcelain.workbench import (
         Answers,
         Evaluated,
+        HeldFacts,
         NotDerived,
         RuleProfile,
         Workbench,
@@ -104,22 +106,25 @@ __all__ = [
     "AlreadyThere", "AmbiguousId", "Answers", "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile",
     "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "Cell", "Condition",
     "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase", "Evaluated",
-    "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace", "ImportProgress",
-    "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists", "LineTooLong", "NewerBackup", "NewerKey",
-    "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey", "NotAFact", "NotAPredicate", "NotAReference",
-    "NotATime", "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
-    "OtherVerifier", "PassphraseNeeded", "PathNotUtf8", "ReaderLost", "RejectsIsSource", "ResidentFacts",
-    "Row", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "Shape", "ShardWriter",
-    "ShardsExist", "TableFormat", "TableView", "Workbench", "WrongPassphrase", "cell_text", "compile_wanted",
-    "cut_blocks", "file_faults", "generate", "generate_pair", "holds_keys", "join_blocks", "new_file",
-    "new_secret", "now_tai", "parse_condition", "parse_coordinate", "parse_facts", "parse_predicate",
-    "parse_time", "read_facts", "read_goal", "read_question", "read_rules", "read_short_file",
-    "refuse_rules", "render_diagnostics", "replace_file", "row_object", "show_time", "store_file",
-    "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "write_records",
+    "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace", "HeldFacts",
+    "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers",
+    "LineTooLong", "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey",
+    "NoSuchTable", "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotDerived", "NothingThere",
+    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "PassphraseNeeded",
+    "PathNotUtf8", "ReaderLost", "RejectsIsSource", "ResidentFacts", "Row", "RuleFile", "RuleFileTooBig",
+    "RuleProfile", "RulesRefused", "ScryptCost", "Shape", "ShardWriter", "ShardsExist", "SparkLake",
+    "TableFormat", "TableView", "Workbench", "WrongPassphrase",
+    "cell_text", "compile_wanted", "cut_blocks", "file_faults", "generate", "generate_pair", "holds_keys",
+    "join_blocks", "new_file", "new_secret", "now_tai", "parse_condition", "parse_coordinate",
+    "parse_facts", "parse_predicate", "parse_time", "read_facts", "read_goal", "read_question",
+    "read_rules", "read_short_file", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
+    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds",
+    "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
+    "lake": ("LakeAnswers", "NoSuchTable", "SparkLake"),
     "layout": ("Block", "cut_blocks", "join_blocks"),
     "resident": ("ResidentFacts",),
     "rules": (
@@ -127,7 +132,9 @@ _ROOMS = {
         "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file",
         "summarize_diagnostics",
     ),
-    "workbench": ("Answers", "Evaluated", "NotDerived", "RuleProfile", "Workbench", "compile_wanted"),
+    "workbench": (
+        "Answers", "Evaluated", "HeldFacts", "NotDerived", "RuleProfile", "Workbench", "compile_wanted",
+    ),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -1,0 +1,113 @@
+"""A lake from Python: frames out, frames in, the same answers as a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.datalog import check_proof, parse_program
+from lace.facts import Predicate, facts_of_record
+from lace.porcelain import NoSuchTable, SparkLake, Workbench, generate
+from lace.stores import MemoryStore
+from tests.sparkling import spark as spark
+
+pytest.importorskip("pyarrow", reason="the spark extra is not installed")
+
+from lace.pipeline import NotALake, RecordFactsAreTheLakes
+from tests.pipeline.lakes import lake_of
+
+pytestmark = pytest.mark.spark
+
+RECORDS = list(generate(6, 400))
+RULES = """Selected(P) :- Have(P), Field(P,'Group',_,'u'), not Skipped(P).
+Member(P) :- Selected(P).
+Member(Q) :- Member(P), RecordLink(P,_,_,_,Q), Have(Q)."""
+
+
+@pytest.fixture(scope="module")
+def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> SparkLake:
+    return SparkLake(lake_of(tmp_path_factory.mktemp("lake") / "L", RECORDS[:150], RECORDS[150:]), spark)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Workbench:
+    store = MemoryStore()
+    store.put_many(RECORDS)
+    bench = Workbench(store)
+    bench.use(parse_program(RULES))
+    return bench
+
+
+def test_tables_and_facts_are_frames(lake: SparkLake) -> None:
+    assert lake.table("records").count() == 400
+    assert lake.table("records", version=1).count() == 150
+    assert lake.facts("Field").columns == ["record", "name", "index", "value"]
+    for wrong in (lambda: lake.table("nothing"), lambda: lake.facts("Selected")):
+        with pytest.raises(NoSuchTable, match="it has"):
+            wrong()
+
+
+def test_tables_are_views_for_sql(lake: SparkLake) -> None:
+    names = lake.register_views("test_")
+    assert "test_fields" in names
+    [[count]] = lake.session.sql(
+        "SELECT count(DISTINCT record) FROM test_fields WHERE name = 'Type'"
+    ).collect()
+    assert count == 400
+
+
+def test_rules_derive_what_they_derive_over_a_store(lake: SparkLake, bench: Workbench) -> None:
+    answers = lake.evaluate(RULES)
+    assert set(answers) == {"Selected", "Member"}
+    for name in answers:
+        mine = sorted(tuple(row) for row in answers[name].collect())
+        assert mine == bench.evaluate().result.facts(Predicate(name, 1))
+        assert mine
+    assert [each.strategy for each in answers.report.components]
+
+
+def test_a_frame_is_a_relation_for_rules(lake: SparkLake) -> None:
+    skipped = lake.table("records").where("group = 'u'").select("id").limit(3)
+    repeated = skipped.union(skipped)
+    all_of_them = lake.evaluate(RULES)["Selected"].count()
+    assert lake.evaluate(RULES, frames={"Skipped": repeated})["Selected"].count() == all_of_them - 3
+    with pytest.raises(RecordFactsAreTheLakes, match="Have/1"):
+        lake.evaluate(RULES, frames={"Have": skipped})
+
+
+def test_reasons_are_those_of_a_store(lake: SparkLake, bench: Workbench) -> None:
+    answers = lake.evaluate(RULES, wanted=[Predicate("Member", 1)])
+    [fact] = [("Member", *values) for values in bench.evaluate().result.facts(Predicate("Member", 1))[:1]]
+    proof = answers.why(fact)
+    assert proof is not None
+    assert proof.to_json() == bench.why(fact).to_json()  # type: ignore[union-attr]
+    facts = [each for record in RECORDS for each in facts_of_record(record)]
+    assert check_proof(proof, parse_program(RULES), facts) == []
+    stranger = ("Member", f"P.{'0' * 43}.H3")
+    assert answers.why(stranger) is None
+    # Any witness will do, and the two engines meet them in another order.
+    told = [
+        [
+            (r["rule"]["number"], r["at"], r["failed"]["kind"], r["failed"]["size"])
+            for r in each.to_json()["rules"]
+        ]
+        for each in (answers.why_not(stranger), bench.why_not(stranger))
+    ]
+    assert told[0] == told[1]
+    assert len(told[0]) == 2
+
+
+def test_a_lake_is_read_as_a_lace(lake: SparkLake) -> None:
+    with lake.lace() as lace:
+        assert lace.get(RECORDS[3].id).raw == RECORDS[3].raw
+
+
+def test_open_makes_a_lake_only_where_it_is_asked_to(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(NotALake):
+        SparkLake.open(tmp_path / "new", session=spark)
+    (tmp_path / "in.records").write_bytes(b"".join(record.raw for record in RECORDS[:20]))
+    made = SparkLake.open(tmp_path / "new", session=spark, create=True)
+    assert made.ingest(tmp_path / "in.records").stored == 20
+    assert SparkLake.open(tmp_path / "new", session=spark).table("records").count() == 20
