@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import parse_size
+from lace.cli.grammar import Usage, parse_size
 from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, start_spark
 from lace.cli.output import Output, count
 from lace.cli.progress import progress_bar
+from lace.cli.rulefiles import parse_seconds
 
 if TYPE_CHECKING:
     from lace.pipeline import IngestProgress, IngestReport, RunReport
@@ -24,6 +25,21 @@ def _arguments(parser: ArgumentParser) -> None:
         help="files of stored records, folders of them, exports, stores, other lakes",
     )  # fmt: skip
     add_its_lake(parser)
+    streaming = parser.add_mutually_exclusive_group()
+    streaming.add_argument(
+        "--once", action="store_true",
+        help="take the *.records files of a folder that are new since the last time, and stop",
+    )  # fmt: skip
+    streaming.add_argument(
+        "--follow", action="store_true", help="the same, and go on with files that arrive, until Ctrl-C"
+    )
+    parser.add_argument(
+        "--every",
+        metavar="S",
+        type=parse_seconds,
+        default=5.0,
+        help="with --follow: seconds between two looks (5)",
+    )
     parser.add_argument("--dry-run", action="store_true", help="read, check and count, and commit nothing")
     parser.add_argument("--strict", action="store_true", help="exit code 1 where anything was rejected")
     parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
@@ -34,6 +50,39 @@ def _arguments(parser: ArgumentParser) -> None:
 
 
 def _run(call: Call) -> int:
+    args = call.args
+    if not (args.once or args.follow):
+        return _ingest(call)
+    if len(args.sources) != 1 or args.dry_run or args.report:
+        reason = "--once and --follow take one folder, and neither --dry-run nor --report"
+        raise Usage(reason=reason, command="lace lake ingest")
+    return _follow(call)
+
+
+def _follow(call: Call) -> int:
+    from lace.pipeline import follow
+
+    args, out = call.args, call.out
+    out.kept = "every batch that was told is committed"
+
+    def told(report: IngestReport) -> None:
+        if report.sources:
+            _tell(out, report, report.to_report())
+
+    done = follow(
+        open_its_lake(call),
+        args.sources[0],
+        start_spark(call),
+        every=args.every if args.follow else None,
+        told=told,
+    )
+    batches = count(done.batches, "batch", "batches")
+    line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
+    out.result(line, {"batches": done.batches, "stored": done.stored, "version": done.version})
+    return 1 if args.strict and done.rejected else 0
+
+
+def _ingest(call: Call) -> int:
     from lace.pipeline import ingest
     from lace.porcelain import new_file
 

@@ -58,12 +58,13 @@ def open_its_lake(call: Call) -> Lake:
 
 def start_spark(call: Call) -> SparkSession:
     """Start Spark where --master says."""
-    from lace.pipeline import start_session
+    from lace.pipeline import ship_code, start_session
 
     master = call.args.master
-    if master is not None and master.startswith("sc://"):
-        return start_session(remote=master)
-    return start_session(master)
+    remote = master is not None and master.startswith("sc://")
+    session = start_session(remote=master) if remote else start_session(master)
+    ship_code(session)
+    return session
 
 
 def spark_if_asked(call: Call) -> SparkSession | None:

@@ -93,7 +93,7 @@ class SparkLake:
         create: bool = False,
     ) -> SparkLake:
         """Open a lake, or make one; without a session, start Spark where `master` says, by default here."""
-        from lace.pipeline import NotALake, create_lake, open_lake, start_session
+        from lace.pipeline import NotALake, create_lake, open_lake, ship_code, start_session
 
         try:
             lake = open_lake(place)
@@ -104,6 +104,7 @@ class SparkLake:
         if session is None:
             remote = master is not None and master.startswith("sc://")
             session = start_session(remote=master) if remote else start_session(master)
+            ship_code(session)
         return cls(lake, session)
 
     def ingest(
