@@ -1,0 +1,170 @@
+"""lace lake …: from an empty folder to a lake that is looked after."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.porcelain import generate
+from tests.cli.conftest import Run
+from tests.sparkling import spark as spark
+
+pytest.importorskip("pyarrow", reason="the spark extra is not installed")
+
+from tests.pipeline.lakes import damage, lake_of
+
+RECORDS = list(generate(8, 120))
+LINKS = "Selected(P) :- Have(P), Field(P,'Group',_,G), not Dull(G).\nDull('u') :- true.\n"
+
+
+@pytest.fixture
+def waters(run: Run, home: Path) -> Run:
+    """A lake `L` in two commits, and the same records as a file."""
+    lake_of(home / "L", RECORDS[:60], RECORDS[60:])
+    (home / "in.records").write_bytes(b"".join(record.raw for record in RECORDS))
+    return run
+
+
+def test_a_lake_is_made_once(run: Run, home: Path) -> None:
+    assert run("lake", "init", "L").code == 0
+    again = run("lake", "init", "L")
+    assert again.code == 7
+    assert "lake" in again.err
+    (home / "full").mkdir()
+    (home / "full" / "file").touch()
+    assert run("lake", "init", "full").code == 7
+
+
+def test_history_tells_each_version(waters: Run) -> None:
+    rows = waters("lake", "history", "--lake", "L", "--json").values
+    assert [(row["version"], row["operation"], row["records"]) for row in rows] == [
+        (2, "ingest", 120), (1, "ingest", 60), (0, "create", 0),
+    ]  # fmt: skip
+    assert len(waters("lake", "history", "--lake", "L", "--limit", "1").lines) == 2
+
+
+def test_small_files_are_merged_and_old_versions_removed(waters: Run, home: Path) -> None:
+    done = waters("lake", "optimize", "--lake", "L", "--json").values[0]
+    assert done["after"] < done["before"]
+    dry = waters(
+        "lake", "vacuum", "--lake", "L", "--older-than", "0s", "--grace", "0s", "--dry-run", "--json"
+    )
+    removed = waters("lake", "vacuum", "--lake", "L", "--older-than", "0s", "--grace", "0s", "--json").values[
+        0
+    ]
+    assert removed["files"] == dry.values[0]["files"] > 0
+    assert waters("ls", "--lake", "L", "--at", "1").code == 1
+    assert len(waters("ls", "--lake", "L", "--ids").lines) == 120
+    assert waters("lake", "vacuum", "--lake", "L", "--older-than", "soon").code == 2
+
+
+def test_erased_records_are_gone_and_forgotten_ones_may_be_allowed(waters: Run) -> None:
+    gone, stays = RECORDS[3].id, RECORDS[4].id
+    done = waters("lake", "erase", gone[:12], "--lake", "L", "--forget", "--json")
+    assert done.values[0]["erased"] == [gone]
+    assert waters("get", gone, "--lake", "L").code == 1
+    assert waters("get", stays, "--lake", "L", "--raw").code == 0
+    assert waters("lake", "allow", gone, "--lake", "L", "--json").values[0]["allowed"] == [gone]
+    assert waters("lake", "allow", gone, "--lake", "L").code == 1
+    assert waters("lake", "erase", gone, "--lake", "L").code == 1
+
+
+def test_fsck_tells_what_is_wrong(waters: Run, home: Path) -> None:
+    sound = waters("lake", "fsck", "--lake", "L")
+    assert (sound.code, "all sound" in sound.out) == (0, True)
+    from lace.pipeline import open_lake
+
+    damage(open_lake(home / "L"), RECORDS[7].id)
+    bad = waters("lake", "fsck", "--lake", "L", "--json")
+    assert bad.code == 1
+    assert not bad.values[0]["sound"]
+    assert RECORDS[7].id in bad.out
+    assert RECORDS[7].id in waters("lake", "fsck", "--lake", "L").out
+
+
+def test_without_a_lake_it_says_so(run: Run) -> None:
+    for verb in ("history", "rejects", "optimize", "vacuum", "fsck"):
+        assert run("lake", verb, "--lake", "nowhere").code == 1
+        assert run("lake", verb).code == 2
+
+
+@pytest.mark.spark
+def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
+    waters: Run, home: Path, spark: Any
+) -> None:
+    assert waters("lake", "init", "M").code == 0
+    (home / "bad.records").write_bytes(b"noise" + RECORDS[0].raw)
+    tried = waters(
+        "lake", "ingest", "in.records", "bad.records", "--lake", "M", "--dry-run", "--json"
+    ).values[0]
+    assert (tried["committed"], tried["numbers"]["stored"]) == (False, 120)
+    done = waters("lake", "ingest", "in.records", "bad.records", "--lake", "M", "--report", "r.html")
+    assert done.code == 0
+    assert "stored 120 records" in done.out
+    assert "rejected 1 part (5 bytes)" in done.out
+    assert "<svg" in (home / "r.html").read_text()
+    again = waters("lake", "ingest", "in.records", "bad.records", "--lake", "M", "--json").values[0]
+    assert again["numbers"]["stored"] == 0
+    told = waters("lake", "rejects", "--lake", "M", "--json", "--raw").values
+    assert [(each["offset"], each["length"], each["raw"]) for each in told] == [(0, 5, "bm9pc2U=")]
+    assert sorted(waters("ls", "--lake", "M", "--ids").lines) == sorted(record.id for record in RECORDS)
+    (home / "worse.records").write_bytes(b"noise")
+    assert waters("lake", "ingest", "worse.records", "--lake", "M", "--strict").code == 1
+    assert waters("lake", "ingest", "nothing.records", "--lake", "M").code in (1, 7)
+
+
+@pytest.mark.spark
+def test_a_folder_is_followed_until_it_is_empty(waters: Run, home: Path, spark: Any) -> None:
+    assert waters("lake", "init", "M").code == 0
+    (home / "inbox").mkdir()
+    (home / "inbox" / "a.records").write_bytes(b"".join(record.raw for record in RECORDS[:50]))
+    assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 50
+    (home / "inbox" / "b.records").write_bytes(b"".join(record.raw for record in RECORDS[40:]))
+    assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 70
+    assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 0
+    assert waters("lake", "ingest", "inbox", "in.records", "--lake", "M", "--once").code == 2
+
+
+@pytest.mark.spark
+def test_rules_say_the_same_of_a_lake_and_of_a_store(waters: Run, home: Path, spark: Any) -> None:
+    (home / "links.lacegram").write_text(LINKS)
+    assert waters("init").code == 0
+    assert waters("import", "in.records").code == 0
+    of_store = waters("eval", "links.lacegram")
+    of_lake = waters("eval", "links.lacegram", "--lake", "L")
+    assert of_lake.out == of_store.out
+    assert "Selected/1" in of_lake.err
+    short = waters("eval", "links.lacegram", "--lake", "L", "--limit", "2", "--strategy", "loop")
+    assert short.lines == of_store.lines[:2]
+    assert "loop" in short.err
+    assert "more" in short.err
+    fact = of_store.lines[1]
+    why = [waters("why", fact, "--rules", "links.lacegram", *where) for where in ((), ("--lake", "L"))]
+    assert why[0].out == why[1].out != ""
+    asked = ("eval", "links.lacegram", "--query", "Dull(G)", "--json")
+    assert waters(*asked, "--lake", "L").values == waters(*asked).values == [{"G": "u"}]
+    dull = next(record.id for record in RECORDS if getattr(record, "group", None) == "u")
+    for where in ((), ("--lake", "L")):
+        not_there = waters("whynot", f"Selected('{dull}')", "--rules", "links.lacegram", *where)
+        assert (not_there.code, "Dull" in not_there.out) == (0, True)
+
+
+@pytest.mark.net
+def test_a_lake_without_its_extra_says_what_to_install(home: Path) -> None:
+    script = (
+        "import sys\n"
+        "for name in ('pyarrow', 'pyspark', 'pandas'): sys.modules[name] = None\n"
+        "from lace.cli import main\n"
+        "sys.exit(main(['ls', '--lake', 'L', '--json']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env={**os.environ}
+    )
+    assert done.returncode == 8
+    assert json.loads(done.stderr)["code"] == "spark/missing"
