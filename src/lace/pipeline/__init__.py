@@ -34,8 +34,11 @@ from lace.pipeline.spark import (
 )
 
 if TYPE_CHECKING:
-    from lace.pipeline.ingest.run import IngestProgress, IngestReport, ingest
-    from lace.pipeline.ingest.sources import CannotIngest, SourceChanged
+    from lace.pipeline.datasource import BadReadOption, register_format
+    from lace.pipeline.guests import Frame, Session
+    from lace.pipeline.intake.follow import FollowReport, NothingToFollow, NotOverConnect, follow
+    from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
+    from lace.pipeline.intake.sources import CannotIngest, SourceChanged
     from lace.pipeline.lake.erase import Erased, allow, erase
     from lace.pipeline.lake.fsck import Finding, Health, fsck
     from lace.pipeline.lake.lake import Lake, create_lake, open_lake
@@ -52,19 +55,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TABLES",
-    "BadDataFile", "BadManifest", "Cancelled", "CannotIngest", "CannotStart", "Change", "ComponentRun",
-    "DataFile", "Erased", "Finding", "Health", "IngestProgress", "IngestReport", "Lake", "LakeExists",
-    "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead", "LakeReadOnly", "LakeStore", "LostData",
-    "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
-    "Optimized", "OtherSession", "Overtaken", "RecordFactsAreTheLakes", "RunReport", "Snapshot",
+    "BadDataFile", "BadManifest", "BadReadOption", "Cancelled", "CannotIngest", "CannotStart", "Change",
+    "ComponentRun", "DataFile", "Erased", "Finding", "FollowReport", "Frame", "Health", "IngestProgress",
+    "IngestReport", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead",
+    "LakeReadOnly", "LakeStore", "LostData", "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoJava",
+    "NoSpark", "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "Optimized",
+    "OtherSession", "Overtaken", "RecordFactsAreTheLakes", "RunReport", "Session", "Snapshot",
     "SourceChanged", "SparkWork", "StageTime", "TasksFailed", "Vacuumed",
-    "allow", "component_runs", "create_lake", "erase", "fact_frames", "fsck", "ingest", "open_lake",
-    "optimize", "ship_code", "spark_schema", "start_session", "vacuum", "watch",
+    "allow", "component_runs", "create_lake", "erase", "fact_frames", "follow", "fsck", "ingest",
+    "open_lake", "optimize", "register_format", "ship_code", "spark_schema", "start_session", "vacuum",
+    "watch",
 ]  # fmt: skip
 
 _ROOMS = {
-    "lace.pipeline.ingest.run": ("IngestProgress", "IngestReport", "ingest"),
-    "lace.pipeline.ingest.sources": ("CannotIngest", "SourceChanged"),
+    "lace.pipeline.guests": ("Frame", "Session"),
+    "lace.pipeline.datasource": ("BadReadOption", "register_format"),
+    "lace.pipeline.intake.follow": ("FollowReport", "NothingToFollow", "NotOverConnect", "follow"),
+    "lace.pipeline.intake.run": ("IngestProgress", "IngestReport", "ingest"),
+    "lace.pipeline.intake.sources": ("CannotIngest", "SourceChanged"),
     "lace.pipeline.lake.erase": ("Erased", "allow", "erase"),
     "lace.pipeline.lake.fsck": ("Finding", "Health", "fsck"),
     "lace.pipeline.lake.lake": ("Lake", "create_lake", "open_lake"),

@@ -14,14 +14,18 @@ import shutil
 import socket
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from lace.errors import EngineError
 from lace.pipeline.java import find_java, write_java_home
+from lace.text import digest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +42,8 @@ SETTINGS: Final = {
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # Else `format("lace")` is not told what is looked for.
+    "spark.sql.python.filterPushdown.enabled": "true",
 }
 """What every session of ours has; a Connect server lets us set these too."""
 
@@ -51,6 +57,7 @@ LOCAL_SETTINGS: Final = {
     # Nothing of a local session needs to be reached from another machine.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
     # Driver and executors share one Java here, and its own default is too little for both.
     "spark.driver.memory": "2g",
 }
@@ -116,6 +123,7 @@ def start_session(
     SPARK_REMOTE is set, on what these name.
     """
     try:
+        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise NoSpark(missing=error.name or "pyspark") from error
@@ -123,9 +131,8 @@ def start_session(
         raise CannotStart(where=f"{master} and {remote}", reason="give a master or a Connect URL, not both")
     if master is None and remote is None:
         remote = os.environ.get("SPARK_REMOTE")
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return _same(running, master or remote)
+    with suppress(PySparkRuntimeError):  # there is none
+        return _same(SparkSession.active(), master or remote)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     where = remote or master or ("spark-submit" if submitted else LOCAL)
     _knock(where)
@@ -135,10 +142,11 @@ def start_session(
         builder = builder.remote(remote)
     elif not submitted or master is not None:
         builder = builder.master(where)
-    if is_local(where):
+    if where.startswith("local"):
         settings |= LOCAL_SETTINGS
         settings["spark.sql.shuffle.partitions"] = str(max(2, _cores(where)))
-    with _surroundings(starts_java=not where.startswith("sc://") and not submitted) as folder:
+    starts_java = not where.startswith("sc://") and not submitted
+    with _surroundings(starts_java=starts_java, once=is_local(where)) as folder:
         if folder is not None:
             settings |= OWN_SETTINGS
             settings["spark.sql.warehouse.dir"] = str(folder / "warehouse")
@@ -150,11 +158,45 @@ def start_session(
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
-            return builder.getOrCreate()
+            with warnings.catch_warnings():
+                # A Connect server of our own gets all settings at its start, and is told them again in vain.
+                warnings.filterwarnings("ignore", message="Failed to set", category=UserWarning)
+                return builder.getOrCreate()
         except ImportError as error:
             raise NoSpark(missing=error.name or "a part of pyspark") from error
         except Exception as error:  # py4j, grpc and pyspark each have errors of their own
             raise CannotStart(where=where, reason=_first_line(error)) from error
+
+
+def ship_code(session: SparkSession) -> bool:
+    """Send this package to executors that do not share our disk; tell whether that was needed.
+
+    The libraries that it imports (blake3, coincurve, pyarrow, numpy) must be installed there.
+    """
+    if not _is_connected(session) and is_local(session.conf.get("spark.master", LOCAL) or LOCAL):
+        return False
+    package = _packed_code()
+    if package is None:
+        return False
+    session.addArtifacts(str(package), pyfile=True)
+    return True
+
+
+@cache
+def _packed_code() -> Path | None:
+    """Write our package as a zip, named by its content; None where we were imported from one."""
+    root = Path(__file__).parent.parent
+    if not root.is_dir():
+        return None
+    files = {
+        f"lace/{each.relative_to(root).as_posix()}": each.read_bytes() for each in sorted(root.rglob("*.py"))
+    }
+    named = digest(repr(files).encode()).hex()[:16]
+    package = Path(_private_folder(), f"lace-{named}.zip")
+    with ZipFile(package, "w", ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(ZipInfo(name), content)
+    return package
 
 
 def is_local(master: str) -> bool:
@@ -167,16 +209,30 @@ def is_local(master: str) -> bool:
 
 
 def _cores(master: str) -> int:
-    wanted = master.removeprefix("local").strip("[]").partition(",")[0]
-    return int(wanted) if wanted.isdigit() else os.cpu_count() or 1
+    """Count the tasks that a local master runs at once.
+
+    >>> _cores("local"), _cores("local[3]"), _cores("local[3,2]"), _cores("local-cluster[2,4,1024]")
+    (1, 3, 3, 8)
+    """
+    name, _, inside = master.rstrip("]").partition("[")
+    numbers = [
+        int(each) if each.strip().isdigit() else os.cpu_count() or 1 for each in inside.split(",") if each
+    ]
+    if name == "local-cluster" and len(numbers) > 1:
+        return numbers[0] * numbers[1]
+    return numbers[0] if numbers else 1
 
 
 def _same(running: SparkSession, wanted: str | None) -> SparkSession:
-    if wanted is not None and not wanted.startswith("sc://"):
-        now = running.conf.get("spark.master", None)
-        if now != wanted:
-            raise OtherSession(running=now or "Connect", wanted=wanted)
+    now = running.conf.get("spark.master", None)
+    # A Connect server has a master of its own; its address is not known any more.
+    if wanted is not None and (not _is_connected(running) if wanted.startswith("sc://") else now != wanted):
+        raise OtherSession(running=now or "Connect", wanted=wanted)
     return running
+
+
+def _is_connected(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _knock(where: str) -> None:
@@ -197,8 +253,11 @@ def _knock(where: str) -> None:
 
 
 @contextmanager
-def _surroundings(*, starts_java: bool) -> Iterator[Path | None]:
-    """Let Spark find the interpreter and, where it starts one, a Java; yield a private folder for that."""
+def _surroundings(*, starts_java: bool, once: bool) -> Iterator[Path | None]:
+    """Let Spark find the interpreter and, where it starts one, a Java; yield a private folder for that.
+
+    Where Java is started once, the folder goes at once: a process that is killed later leaves none behind.
+    """
     # The default is whatever `python3` is on a path, which has another version or not our packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -206,9 +265,7 @@ def _surroundings(*, starts_java: bool) -> Iterator[Path | None]:
         yield None
         return
     java = find_java(os.environ)
-    folder = Path(tempfile.mkdtemp(prefix="lace-spark-"))
-    # Executors of local-cluster are started through the same script, at any time.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = _private_folder()
     (folder / "log4j2.properties").write_text(QUIET, encoding="utf-8")
     before = os.environ.get("JAVA_HOME")
     os.environ["JAVA_HOME"] = str(write_java_home(java, folder / "java"))
@@ -219,6 +276,15 @@ def _surroundings(*, starts_java: bool) -> Iterator[Path | None]:
             del os.environ["JAVA_HOME"]
         else:
             os.environ["JAVA_HOME"] = before
+        if once:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _private_folder() -> Path:
+    """Make a folder for as long as this process runs: executors of local-cluster start Java at any time."""
+    folder = Path(tempfile.mkdtemp(prefix="lace-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _first_line(error: Exception) -> str:

@@ -25,10 +25,8 @@ from lace.porcelain.lace import Lace
 from lace.porcelain.workbench import Evaluated, Workbench
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from lace.engines.spark import SparkReport, SparkResult
-    from lace.pipeline import IngestProgress, IngestReport, Lake
+    from lace.pipeline import Frame, IngestProgress, IngestReport, Lake, Session
 
 VIEW_PREFIX = "lace_"
 
@@ -40,7 +38,7 @@ class NoSuchTable(InputError):
     text = "a lake has no {what} {name!r}; it has {known}"
 
 
-class LakeAnswers(Mapping[str, "DataFrame"]):
+class LakeAnswers(Mapping[str, "Frame"]):
     """What rules derived: a frame for each predicate, by name, and the reasons."""
 
     def __init__(self, bench: Workbench, evaluated: Evaluated) -> None:
@@ -58,7 +56,7 @@ class LakeAnswers(Mapping[str, "DataFrame"]):
         """Which strategy each component took, with rounds, rows and seconds."""
         return self.result.report
 
-    def __getitem__(self, name: str) -> DataFrame:
+    def __getitem__(self, name: str) -> Frame:
         return self.result.frame(self._names[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -79,7 +77,7 @@ class LakeAnswers(Mapping[str, "DataFrame"]):
 class SparkLake:
     """A lake, and the session that works on it."""
 
-    def __init__(self, lake: Lake, session: SparkSession) -> None:
+    def __init__(self, lake: Lake, session: Session) -> None:
         self.lake = lake
         self.session = session
 
@@ -88,7 +86,7 @@ class SparkLake:
         cls,
         place: str | Path,
         *,
-        session: SparkSession | None = None,
+        session: Session | None = None,
         master: str | None = None,
         create: bool = False,
     ) -> SparkLake:
@@ -118,7 +116,7 @@ class SparkLake:
 
         return ingest(self.lake, sources, self.session, progress=progress, dry_run=dry_run)
 
-    def table(self, name: str, *, version: int | None = None) -> DataFrame:
+    def table(self, name: str, *, version: int | None = None) -> Frame:
         """Return a table: records, fields, links, blobs, plexes, rejects, sources or forgotten."""
         from lace.pipeline import TABLES
 
@@ -126,7 +124,7 @@ class SparkLake:
             raise NoSuchTable(what="table", name=name, known=", ".join(TABLES))
         return self.lake.snapshot(version).frame(self.session, name)
 
-    def facts(self, predicate: str, *, version: int | None = None) -> DataFrame:
+    def facts(self, predicate: str, *, version: int | None = None) -> Frame:
         """Return the facts of a record predicate: Have, Field, RecordLink, BlobHash or PlexHash."""
         from lace.pipeline import fact_frames
 
@@ -151,7 +149,7 @@ class SparkLake:
         *,
         version: int | None = None,
         strategy: str = "auto",
-        frames: Mapping[str, DataFrame] | None = None,
+        frames: Mapping[str, Frame] | None = None,
         limits: EvaluationLimits = LIMITS,
     ) -> Workbench:
         """Return a workbench over one version: use rules, ask, ask why."""
@@ -167,7 +165,7 @@ class SparkLake:
         wanted: Iterable[Predicate] | None = None,
         version: int | None = None,
         strategy: str = "auto",
-        frames: Mapping[str, DataFrame] | None = None,
+        frames: Mapping[str, Frame] | None = None,
         limits: EvaluationLimits = LIMITS,
     ) -> LakeAnswers:
         """Evaluate rules over the lake, and over more relations that are frames of text."""

@@ -34,6 +34,7 @@ from lace.record.handover import pack_records, unpack_records
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Blob, Plex, Record, RecordLink, Seal
 from lace.record.reader import Accepted, Item, RecordReader, Rejected
+from lace.record.salvage import find_start
 from lace.record.scan import (
     BadMarkline,
     DataTooLong,
@@ -52,7 +53,7 @@ __all__ = [
     "HeaderNotUtf8", "HeadersTooLong", "InnerUnknown", "Item", "NotThin", "Plex", "PlexHeaders", "Record",
     "RecordLimits", "RecordLink", "RecordReader", "Rejected", "Scanner", "Seal", "SealHeaders",
     "TooManyHeaders", "TrailingBytes", "Truncated", "WrongInnerType",
-    "check_record", "inner_records", "is_path", "make_blob", "make_plex", "make_seal", "pack_records",
+    "check_record", "find_start", "inner_records", "is_path", "make_blob", "make_plex", "make_seal", "pack_records",
     "parse_record", "restore_thin", "restore_trailer", "split_link", "thin_inner", "unpack_records",
     "write_thin", "write_trailer",
 ]  # fmt: skip

@@ -8,15 +8,18 @@ Rules of this file:
    its end counts as lost, so that a damaged `Data-Length` cannot swallow its neighbours.
 4. What is held is at most one record within the limits, or the last pieces of a bad part.
 5. How the bytes were cut changes nothing: neither the items, nor where a long bad part is cut into pieces.
+6. Between two parts a reader is at rest: one that begins there, told how much was looked at in vain so far,
+   gives what is left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple, TypeAlias
 
 from lace.errors import RecordError
 from lace.record.check import HashMismatch, check_record
-from lace.record.grammar import MARK, MARKLINE, MARKLINE_BYTES
+from lace.record.grammar import ID_END, ID_START, MARK, MARKLINE, MARKLINE_BYTES
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Record
 from lace.record.salvage import find_swallowed, is_embedded
@@ -61,10 +64,27 @@ class RecordReader:
     """
 
     def __init__(
-        self, limits: RecordLimits = LIMITS, *, check_signature: bool = True, offset: int = 0
+        self,
+        limits: RecordLimits = LIMITS,
+        *,
+        check_signature: bool = True,
+        offset: int = 0,
+        origin: int | None = None,
+        wasted: int = 0,
+        until: int | None = None,
+        known: Container[str] = frozenset(),
     ) -> None:
+        """Begin at an offset of the stream; stop at the first rest at or behind `until`.
+
+        `origin` is where the stream begins, when another reader read what lies before the offset, and
+        `wasted` is what that one said of itself. A record whose id is in `known` was verified before: its
+        hashes are checked, and they cover its signature.
+        """
         self._buffer = bytearray()
-        self._origin = self._base = offset
+        self._base = offset
+        self._origin = offset if origin is None else origin
+        self._until = until
+        self._known = known
         self._scanner = Scanner(limits)
         self._check_signature = check_signature
         self._limits = limits
@@ -77,7 +97,8 @@ class RecordReader:
         self._seek = 0
         self._inside = False  # the scanner is in an embedded record of the bad part
         self._searched = 0
-        self._vain = 0  # bytes that were hashed or scanned and have to be looked at again
+        self._vain = wasted  # bytes that were hashed or scanned and have to be looked at again
+        self._slack = VAIN * (offset - self._origin) - wasted
         self._taken = 0  # bytes of the buffer that have left in items
 
     @property
@@ -89,6 +110,21 @@ class RecordReader:
     def offset(self) -> int:
         """Where in the stream the first byte lies that has not left in an item."""
         return self._base
+
+    @property
+    def wasted(self) -> int:
+        """Bytes looked at in vain so far, those included that the reader was told of."""
+        return self._vain
+
+    @property
+    def slack(self) -> int:
+        """How many more bytes wasted before the offset would have changed nothing."""
+        return self._slack
+
+    @property
+    def rests(self) -> bool:
+        """Tell whether the reader has stopped at its `until`: what it is fed is no longer looked at."""
+        return self._until is not None and self._lost is None and self._base + self._taken >= self._until
 
     @property
     def held(self) -> int:
@@ -106,8 +142,12 @@ class RecordReader:
 
     def _drain(self, final: bool) -> list[Item]:
         items: list[Item] = []
-        while self._step(items, final):
-            pass
+        if self._until is None:
+            while self._step(items, final):
+                pass
+        else:
+            while not self.rests and self._step(items, final):
+                pass
         if self._taken:
             # Positions follow the buffer; a scan under way begins behind what has left.
             del self._buffer[: self._taken]
@@ -143,8 +183,11 @@ class RecordReader:
         raw = bytes(memoryview(buffer)[start:end])
         layers = scanner.layers
         self._searched += (end - start) * len(layers)
+        check = self._check_signature
+        if self._known and len(layers) == 3 and raw[ID_START:ID_END].decode("ascii") in self._known:
+            check = False
         try:
-            record = check_record(raw, layers, scanner.data, start, check_signature=self._check_signature)
+            record = check_record(raw, layers, scanner.data, start, check_signature=check)
         except HashMismatch as error:
             if error.fields["offset"] == layers[-1][1] - start:
                 self._vain += end - start
@@ -169,7 +212,10 @@ class RecordReader:
 
     def _may_waste(self, size: int, position: int) -> bool:
         """Tell whether so many bytes may be looked at in vain, this far into the stream."""
-        return self._vain + size <= VAIN * (self._base - self._origin + position)
+        spare = VAIN * (self._base - self._origin + position) - self._vain - size
+        if 0 <= spare < self._slack:
+            self._slack = spare
+        return spare >= 0
 
     def _is_overrun(self) -> bool:
         """Give up a record whose data runs over a markline, without hashing it."""

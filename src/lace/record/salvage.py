@@ -11,7 +11,7 @@ from __future__ import annotations
 from lace.errors import RecordError
 from lace.record.check import parse_record
 from lace.record.grammar import MARKLINE, MARKLINE_BYTES
-from lace.record.limits import RecordLimits
+from lace.record.limits import LIMITS, RecordLimits
 
 # By the type of an embedded record: headers that stand before it in its outer record, the last one last.
 _OUTER_HEADERS = {"P": (b"\nSigned-By: ", b"\nSignature: "), "B": (b"\nName: ", b"\nTAI: ")}
@@ -37,6 +37,24 @@ def is_embedded(buffer: bytes | bytearray, since: int, at: int, letter: str) -> 
         return False
     # Behind half a line stands the neighbour of a record that was cut short.
     return buffer[at - 1 : at] == b"\n" or 0 <= at - last - _LAST_BYTES[letter] <= 1
+
+
+def find_start(buffer: bytes | bytearray, start: int) -> int | None:
+    """Return where, from `start` on, something begins that looks like a record of its own.
+
+    It may also be data that looks so: who begins to read there has to see whether another one ends there.
+
+    >>> from lace.record import make_plex
+    >>> raw = make_plex("u", "a", "n", "1640995200:000000000", b"data").raw
+    >>> find_start(raw + raw, 1) == len(raw)
+    True
+    """
+    for found in MARKLINE.finditer(buffer, start):
+        at = found.start()
+        since = max(0, at - LIMITS.header_bytes - MARKLINE_BYTES)
+        if not is_embedded(buffer, since, at, chr(found[1][0])):
+            return at
+    return None
 
 
 def find_swallowed(buffer: bytearray, mark: int, data: int, end: int, limits: RecordLimits) -> int | None:

@@ -21,10 +21,11 @@ from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.read import read_range
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.work import commit_work, run_tasks
+from lace.pipeline.lake.work import commit_work
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.tables import RECORD_TABLES, TABLES
+from lace.pipeline.tasks import run_tasks
 from lace.text import PAYLOAD_CHARS, RecordId, parse_record_id
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def erase(
         )
         return done if done.added or done.removed else None
 
-    return Erased(held, commit_work(lake, make) or lake.snapshot()) if wanted else Erased((), lake.snapshot())
+    snapshot = commit_work(lake, make) if wanted else None
+    return Erased(held, snapshot or lake.snapshot())
 
 
 def allow(lake: Lake, ids: Iterable[str]) -> Erased:
@@ -97,7 +99,7 @@ def _without(
         for file in base.of(table)
         if (here := [each for each in ids if file.low <= _key(each) <= file.high])
     ]
-    results = run_tasks(session, _rewrite, tasks)
+    results = run_tasks(session, _rewrite, tasks, what="erasing")
     changed = [(task.file, found, made) for task, (found, made) in zip(tasks, results, strict=True) if found]
     held = {each for file, found, _ in changed if file.table == tables[0] for each in found}
     added = tuple(made for _, _, made in changed if made is not None)

@@ -275,8 +275,10 @@ class MovingFolder:
         return system, f"{root.rstrip('/')}/{path}"
 
 
-def open_folder(place: str | Path) -> Folder:
-    """Return the folder at a path or address; nothing is looked at yet."""
+def open_folder(place: str | Path | Folder) -> Folder:
+    """Return the folder at a path or address, or the given one; nothing is looked at yet."""
+    if not isinstance(place, str | Path):
+        return place
     text = os.fspath(place)
     scheme = urlsplit(text).scheme.lower() if "://" in text or text.startswith("file:") else ""
     if scheme in ("", "file"):

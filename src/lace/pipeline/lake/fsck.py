@@ -3,7 +3,7 @@
 Rules of this file:
 1. Nothing is changed.
 2. Payloads are hashes and so spread evenly: the key space is cut into slices of some thousand records, and
-   a task looks at one slice of all tables. No list in the size of the lake is made anywhere.
+   a task looks at one slice of all tables after another. No list in the size of the lake is made anywhere.
 3. Every fault is counted; the first ones of each task are told.
 """
 
@@ -24,9 +24,9 @@ from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import DATA, DataFile
 from lace.pipeline.lake.read import read_range
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.work import run_tasks
 from lace.pipeline.rows import fact_rows, record_row
 from lace.pipeline.tables import RECORD_TABLES, TABLES
+from lace.pipeline.tasks import run_tasks
 from lace.record import parse_record
 from lace.text import ALPHABET
 
@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SLICE_RECORDS: Final = 8_192
+TASKS: Final = 512
 TOLD: Final = 100
-"""How many faults a task tells in words."""
+"""How many faults a slice or file tells in words."""
+MOST: Final = 1_000
+"""How many faults are told in words at all."""
 
 _PREFIX_CHARS: Final = 4
 
@@ -66,8 +69,11 @@ class _Findings:
             self.told.append(Finding(kind, where, detail))
 
     def join(self, other: _Findings) -> None:
-        self.faults.update(other.faults)
-        self.told += other.told[: max(0, 10 * TOLD - len(self.told))]
+        # A file that several slices stumble over is one fault.
+        again = [each for each in other.told if each.kind == "damaged" and each in self.told]
+        self.faults += other.faults - Counter(each.kind for each in again)
+        new = [each for each in other.told if each not in again]
+        self.told += new[: max(0, MOST - len(self.told))]
         self.records += other.records
         self.facts += other.facts
 
@@ -104,9 +110,10 @@ def fsck(
     snapshot = lake.snapshot(version)
     orphans = _check_listing(lake, snapshot, found)
     files = list(snapshot.all_files())
-    for each in run_tasks(session, _check_file, [(lake.folder, file) for file in files]):
+    for each in run_tasks(session, _check_file, [(lake.folder, file) for file in files], what="fsck"):
         found.join(each)
-    for each in run_tasks(session, _check_slice, list(_slices(snapshot, signatures))):
+    bad = {finding.where for finding in found.told}
+    for each in run_tasks(session, _check_slices, list(_tasks(snapshot, bad, signatures)), what="fsck"):
         found.join(each)
     return Health(
         snapshot.version,
@@ -162,36 +169,69 @@ def _check_file(item: tuple[Folder, DataFile]) -> _Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class _Slices:
+    """Some of `count` equal parts of the key space, one after another, and the files that reach into them."""
+
+    folder: Folder
+    start: int
+    stop: int
+    count: int
+    files: tuple[DataFile, ...]
+    bad: frozenset[str]
+    signatures: bool
+
+    def parts(self) -> Iterator[_Slice]:
+        for at in range(self.start, self.stop):
+            # A key is longer than a prefix and so never equal to one: the end belongs to the next slice.
+            low, high = _prefix(at, self.count), _prefix(at + 1, self.count)
+            here = [file for file in self.files if file.overlaps(low, high)]
+            good = tuple(file for file in here if file.path not in self.bad)
+            if good:
+                yield _Slice(self.folder, low, high, good, len(good) == len(here), self.signatures)
+
+
+@dataclass(frozen=True, slots=True)
 class _Slice:
     folder: Folder
     low: str
     high: str
     files: tuple[DataFile, ...]
+    is_whole: bool
+    """Whether every file can be read, so that facts that are not there are missing."""
     signatures: bool
 
 
-def _slices(snapshot: Snapshot, signatures: bool) -> Iterator[_Slice]:
-    """Cut the key space into equal parts, as many as there are thousands of records."""
+def _tasks(snapshot: Snapshot, bad: set[str], signatures: bool) -> Iterator[_Slices]:
+    """Cut the key space into slices of some thousand records, and these into a bounded number of tasks."""
     files = [file for table in (*RECORD_TABLES, "forgotten") for file in snapshot.of(table)]
     count = max(1, -(-snapshot.rows("records") // SLICE_RECORDS))
-    for at in range(count):
-        # A key is longer than a prefix and so never equal to one: the end belongs to the next slice.
-        low, high = _prefix(at, count), _prefix(at + 1, count)
+    tasks = min(count, TASKS)
+    for number in range(tasks):
+        start, stop = number * count // tasks, (number + 1) * count // tasks
+        low, high = _prefix(start, count), _prefix(stop, count)
         here = tuple(file for file in files if file.overlaps(low, high))
         if here:
-            yield _Slice(snapshot.folder, low, high, here, signatures)
+            gone = frozenset(file.path for file in here if file.path in bad)
+            yield _Slices(snapshot.folder, start, stop, count, here, gone, signatures)
 
 
 def _prefix(at: int, count: int) -> str:
     """Return where part `at` of `count` equal parts of the key space begins.
 
     >>> _prefix(0, 3), _prefix(1, 2), _prefix(3, 3) > "~~~~"
-    ('0000', 'V000', True)
+    ('0000', 'W000', True)
     """
     if at == count:
         return "\x7f"
     number = at * 64**_PREFIX_CHARS // count
     return "".join(ALPHABET[number >> 6 * place & 63] for place in reversed(range(_PREFIX_CHARS)))
+
+
+def _check_slices(slices: _Slices) -> _Findings:
+    found = _Findings()
+    for part in slices.parts():
+        found.join(_check_slice(part))
+    return found
 
 
 def _check_slice(part: _Slice) -> _Findings:
@@ -209,15 +249,11 @@ def _check_slice(part: _Slice) -> _Findings:
                     found.facts += 1
                     expected[(file.table, row)] -= 1
         for (table, row), count in expected.items():
-            if count:
+            if count and part.is_whole:
                 detail = f"{table} {'lacks' if count > 0 else 'has too much:'} {row[1:]}"
                 found.add("facts", row[0], detail)
     except BadDataFile as error:
-        path = error.fields["path"]
-        if part.folder.size(path) is not None:
-            found.add("damaged", path, error.fields["reason"])
-    except FileNotFoundError:
-        pass
+        found.add("damaged", error.fields["path"], error.fields["reason"])
     return found
 
 
@@ -248,7 +284,11 @@ def _check_records(part: _Slice, found: _Findings) -> tuple[set[str], Counter[tu
 
 def _rows(part: _Slice, file: DataFile) -> Iterator[tuple[Any, ...]]:
     for batch in read_range(part.folder, file, part.low, part.high):
-        yield from _tuples(batch)
+        try:
+            rows = _tuples(batch)
+        except UnicodeDecodeError as error:
+            raise BadDataFile(path=file.path, where=part.folder.url, reason=str(error)) from error
+        yield from rows
 
 
 def _tuples(batch: pa.RecordBatch) -> Sequence[tuple[Any, ...]]:

@@ -142,7 +142,7 @@ def next_manifest(base: Manifest, change: Change, *, attempt: str, at: float) ->
     )
 
 
-def create_lake(place: str | Path) -> Lake:
+def create_lake(place: str | Path | Folder) -> Lake:
     """Make an empty lake in a folder that is empty or not there."""
     folder = open_folder(place)
     if folder.read(LAKE_FILE) is not None:
@@ -163,7 +163,7 @@ def create_lake(place: str | Path) -> Lake:
     return Lake(folder, generation)
 
 
-def open_lake(place: str | Path) -> Lake:
+def open_lake(place: str | Path | Folder) -> Lake:
     """Open a lake; the errors say why not."""
     folder = open_folder(place)
     data = folder.read(LAKE_FILE)

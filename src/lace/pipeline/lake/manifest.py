@@ -2,7 +2,8 @@
 
     {"format": "lace-lake/1", "version": 7, "operation": "ingest", "batch": "…", "attempt": "…",
      "at": seconds since 1970, "counts": {…}, "streams": {stream: last batch}, "batches": {batch: version},
-     "files": {"records": [{"path": "data/records/….parquet", "rows": …, "bytes": …, "low": …, "high": …}]},
+     "files": {"records": [{"path": "data/records/….parquet", "rows": …, "bytes": …, "low": …, "high": …,
+                            "footer": …}]},
      "check": B64A of the BLAKE3 of all else}
 
 Rules of this file:
@@ -43,6 +44,8 @@ class DataFile:
     low: str
     """The key of its first row: the payload as B64A in tables of records and facts, else the source."""
     high: str
+    footer: str = ""
+    """B64A of the BLAKE3 of Parquet's own footer, which has no check of its own; empty where nobody knows."""
 
     def overlaps(self, low: str, high: str) -> bool:
         """Tell whether rows with keys from low to high, both included, can be in it."""
@@ -129,14 +132,21 @@ def write_manifest(manifest: Manifest) -> bytes:
         "batches": dict(manifest.batches),
         "files": {
             table: [
-                {"path": f.path, "rows": f.rows, "bytes": f.bytes, "low": f.low, "high": f.high}
+                {
+                    "path": f.path,
+                    "rows": f.rows,
+                    "bytes": f.bytes,
+                    "low": f.low,
+                    "high": f.high,
+                    "footer": f.footer,
+                }
                 for f in manifest.files.get(table, ())
             ]
             for table in TABLES
         },
     }
     content["check"] = _check(content)
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_manifest(data: bytes, version: int, where: str) -> Manifest:
@@ -158,13 +168,23 @@ def parse_manifest(data: bytes, version: int, where: str) -> Manifest:
     if check != _check(content):
         raise bad("its check does not agree with its content")
     # From here on it is what a writer of this format wrote, whole.
-    if number is None or content["version"] != version:
+    if number is None or content.get("version") != version:
         raise bad(f"it is the manifest of version {content.get('version')}")
+    try:
+        return _read(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise bad("it does not say what a manifest says") from error
+
+
+def _read(content: dict[str, Any]) -> Manifest:
     files = {
         table: tuple(DataFile(table, **each) for each in listed) for table, listed in content["files"].items()
     }
+    for file in (file for listed in files.values() for file in listed):
+        if not file.path.startswith(f"{DATA}/{TABLES[file.table].name}/") or ".." in file.path:
+            raise ValueError(file.path)
     return Manifest(
-        version,
+        content["version"],
         content["operation"],
         content["batch"],
         content["attempt"],
@@ -177,6 +197,4 @@ def parse_manifest(data: bytes, version: int, where: str) -> Manifest:
 
 
 def _check(content: dict[str, Any]) -> str:
-    return encode(
-        digest(json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode())
-    )
+    return encode(digest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()))

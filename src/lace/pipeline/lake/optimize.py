@@ -18,8 +18,9 @@ from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.read import read_merged
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.work import commit_work, run_tasks
+from lace.pipeline.lake.work import commit_work
 from lace.pipeline.lake.write import write_table
+from lace.pipeline.tasks import run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def _merge_once(base: Snapshot, session: SparkSession | None, target: int) -> Ch
     groups = [group for table in base.files for group in small_neighbours(base.of(table), target)]
     if not groups:
         return None
-    merged = run_tasks(session, _merge, [(base.folder, group) for group in groups])
+    merged = run_tasks(session, _merge, [(base.folder, group) for group in groups], what="optimize")
     removed = tuple(file for group in groups for file in group)
     counts = {"files_merged": len(removed), "files_made": len(merged)}
     return Change("optimize", f"optimize-{token_hex(8)}", tuple(merged), removed, counts=counts)
@@ -76,7 +77,8 @@ def small_neighbours(files: Sequence[DataFile], target: int) -> Iterator[tuple[D
 def _merge(item: tuple[Folder, tuple[DataFile, ...]]) -> DataFile:
     folder, files = item
     made = write_table(folder, files[0].table, read_merged(folder, files))
-    assert made is not None and made.rows == sum(file.rows for file in files)
+    assert made is not None
+    assert made.rows == sum(file.rows for file in files)
     return made
 
 

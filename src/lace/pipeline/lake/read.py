@@ -18,16 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lace.pipeline.lake.faults import BadDataFile, world
+from lace.pipeline.lake.faults import BadDataFile, tell
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile
-from lace.pipeline.lake.write import KEYS
+from lace.pipeline.lake.write import KEYS, footer_check
 from lace.pipeline.tables import TABLES, Table
 
 BATCH_ROWS: Final = 8_192
 BATCH_BYTES: Final = 4 * 2**20
 TAKEN_BYTES: Final = 2**30
 """Arrow copies rows into one piece, whose texts end at 2 GiB; larger ones are put in order without a copy."""
+
+SMALLEST: Final = 12
+"""Bytes of a Parquet file without anything."""
 
 LOWEST: Final = ""
 HIGHEST: Final = "\U0010ffff"
@@ -38,17 +41,31 @@ HIGHEST: Final = "\U0010ffff"
 def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
     """Open a data file that must be what its manifest says."""
     system, path = folder.arrow(file.path)
+
+    def bad(reason: str) -> BadDataFile:
+        return BadDataFile(path=file.path, where=folder.url, reason=reason)
+
     try:
-        with world(f"{folder.url}/{file.path}"), system.open_input_file(path) as source:
-            opened = pq.ParquetFile(source)
+        with system.open_input_file(path) as source:
+            if source.size() < SMALLEST:
+                raise bad(f"{source.size()} bytes are no Parquet file")
+            if file.footer and footer_check(source) != file.footer:
+                raise bad("its footer is not the one that was committed")
+            opened = pq.ParquetFile(source, page_checksum_verification=True)
             if not opened.schema_arrow.equals(TABLES[file.table].schema):
-                raise BadDataFile(path=file.path, where=folder.url, reason="its columns are other ones")
+                raise bad("its columns are other ones")
             if opened.metadata.num_rows != file.rows:
-                reason = f"{opened.metadata.num_rows} rows instead of {file.rows}"
-                raise BadDataFile(path=file.path, where=folder.url, reason=reason)
+                raise bad(f"{opened.metadata.num_rows} rows instead of {file.rows}")
             yield opened
+    except FileNotFoundError as error:
+        raise bad("no such file") from error
+    except OSError as error:
+        # What the system says has a number; what Parquet says of bytes that it cannot read has none.
+        if error.errno is None:
+            raise bad(_first_line(error)) from error
+        raise tell(error, f"{folder.url}/{file.path}") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise BadDataFile(path=file.path, where=folder.url, reason=_first_line(error)) from error
+        raise bad(_first_line(error)) from error
 
 
 def read_range(

@@ -7,6 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ import pyarrow.dataset
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile, Manifest
 from lace.pipeline.tables import TABLES, spark_schema
+
+_PATTERN = re.compile(r"[\\*?{}\[\]]")
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,17 +91,19 @@ class Snapshot:
         return [f for f in self.all_files() if f not in then], [f for f in base.all_files() if f not in now]
 
     def paths(self, table: str) -> list[str]:
-        """Return where Spark finds the files of a table."""
-        return [self.folder.address(file.path) for file in self.of(table)]
+        """Return where Spark finds the files of a table.
+
+        Spark takes every path for a pattern: a lake in a folder called `a[1]` or `a*` is told from one by
+        backslashes. (Its option against patterns, `__globPaths__`, reads such files once for each other.)
+        """
+        return [_PATTERN.sub(r"\\\g<0>", self.folder.address(file.path)) for file in self.of(table)]
 
     def frame(self, session: SparkSession, table: str) -> DataFrame:
         """Return a table as a DataFrame; nothing is read yet."""
         paths = self.paths(table)
         if not paths:
             return session.createDataFrame([], spark_schema(table))
-        # A lake in a folder called "a[1]" or "a*" is not a pattern.
-        reader = session.read.schema(spark_schema(table)).option("__globPaths__", "false")
-        return reader.parquet(*paths)
+        return session.read.schema(spark_schema(table)).parquet(*paths)
 
     def dataset(self, table: str) -> pyarrow.dataset.Dataset:
         """Return a table for readers without Spark."""

@@ -36,7 +36,7 @@ class Vacuumed:
 def vacuum(
     lake: Lake, *, keep: int = 1, older_than: float = 7 * DAY, grace: float = DAY, dry_run: bool = False
 ) -> Vacuumed:
-    """Remove versions that are not among the newest `keep` and older than so many seconds, and their files."""
+    """Remove versions that are older than so many seconds and not among the newest, and their files."""
     now = time.time()
     commits = lake.folder.list(COMMITS)
     ages = {v: now - e.modified for e in commits if (v := manifest_version(e.path)) is not None}
@@ -49,7 +49,8 @@ def vacuum(
         for version in gone:
             lake.folder.remove(manifest_path(version))
         live |= _live(lake, [v for v in lake.versions() if v not in versions])
-    rest = [e for e in commits if e.path.endswith(UNFINISHED)]
+    rest = [e for e in (*commits, *lake.folder.list("")) if e.path.endswith(UNFINISHED)]
+    rest += lake.folder.list("staged")  # what an ingest sets down between its passes
     for table in TABLES:
         rest += (e for e in lake.folder.list(f"{DATA}/{table}") if _is_ours(e) and e.path not in live)
     rest = [entry for entry in rest if now - entry.modified >= grace]

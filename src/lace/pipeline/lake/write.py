@@ -18,9 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lace.pipeline.lake.faults import world
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DATA, DataFile
 from lace.pipeline.tables import TABLES, Table
+from lace.text import digest, encode
 
 GROUP_ROWS: Final = 32_768
 GROUP_BYTES: Final = 16 * 2**20
@@ -45,27 +47,36 @@ def write_table(folder: Folder, table: str, batches: Iterable[pa.RecordBatch | p
     path = new_name(table)
     keys: list[str] = []
     rows, last = 0, ""
-    with folder.write(path) as sink:
-        with pq.ParquetWriter(
+    with (
+        folder.write(path) as sink,
+        pq.ParquetWriter(
             sink,
             shape.schema,
             compression="zstd",
+            write_page_checksum=True,
             use_dictionary=[name for name in shape.schema.names if name not in shape.unlike],
             write_statistics=[name for name in shape.schema.names if name != "raw"],
-        ) as writer:
-            for group in _chain(first, groups):
-                low, high = check_order(shape, group)
-                assert last <= low, f"rows of {table} come in order"
-                last = high
-                keys.append(low)
-                rows += group.num_rows
-                writer.write_table(group, row_group_size=group.num_rows)
-            writer.add_key_value_metadata({KEYS: json.dumps(keys)})
-        size = sink.tell() if not sink.closed else None
-    if size is None:
-        size = folder.size(path)
-    assert size is not None
-    return DataFile(table, path, rows, size, keys[0], last)
+        ) as writer,
+    ):
+        for group in _chain(first, groups):
+            low, high = check_order(shape, group)
+            assert last <= low, f"rows of {table} come in order"
+            last = high
+            keys.append(low)
+            rows += group.num_rows
+            writer.write_table(group, row_group_size=group.num_rows)
+        writer.add_key_value_metadata({KEYS: json.dumps(keys)})
+    with world(f"{folder.url}/{path}"):
+        system, place = folder.arrow(path)
+        with system.open_input_file(place) as written:
+            return DataFile(table, path, rows, written.size(), keys[0], last, footer_check(written))
+
+
+def footer_check(file: pa.NativeFile) -> str:
+    """Return the check of a Parquet file's footer: what stands before its length and the last four bytes."""
+    size = file.size()
+    length = int.from_bytes(file.read_at(4, max(0, size - 8)), "little")
+    return encode(digest(file.read_at(length + 8, max(0, size - 8 - length))))
 
 
 def row_groups(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[pa.Table]:

@@ -1,0 +1,213 @@
+"""Files that keep arriving in a folder: the same ingest, once a micro-batch (Structured Streaming).
+
+    LAKE/streams/NAME/token.json    which stream this is, made once
+    LAKE/streams/NAME/TOKEN/        Spark's checkpoint: the files of each batch
+
+Rules of this file:
+1. Spark's file source says which files are new, the lake's manifest which batches were committed. A batch
+   that was committed is not ingested again, one that was not is, whenever the process was killed.
+2. A lost checkpoint is another stream: its batches start anew, and what was ingested is known as such.
+3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from lace.errors import EngineError, InputError
+from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
+from lace.pipeline.intake.sources import source_name
+from lace.pipeline.lake.lake import Lake
+from lace.pipeline.progress import is_connect
+from lace.pipeline.tasks import Cancelled, TasksFailed, first_reason
+from lace.stores import SHARD_SUFFIX
+from lace.text import digest, encode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STREAMS: Final = "streams"
+BATCH_FILES: Final = 1000
+"""Files in one micro-batch, so that what waited for long is committed bit by bit."""
+LOOK_SECONDS: Final = 0.1
+_SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
+
+
+class NothingToFollow(InputError):
+    """A place in which no files can arrive."""
+
+    code = "ingest/nothing-to-follow"
+    text = "{where} is no folder: name the folder in which files *{suffix} arrive"
+
+
+class NotOverConnect(EngineError):
+    """A stream whose batches would be handled in another process than this one."""
+
+    code = "ingest/not-over-connect"
+    text = (
+        "a folder cannot be followed over Spark Connect: run this where the driver is, or ingest anew"
+    )
+
+
+@dataclass(slots=True)
+class FollowReport:
+    """What following a folder came to."""
+
+    stream: str
+    batches: int = 0
+    """Micro-batches that were committed now."""
+    gone: int = 0
+    """Files that were listed and had disappeared when their batch came."""
+    records: int = 0
+    stored: int = 0
+    known: int = 0
+    refused: int = 0
+    rejected: int = 0
+    version: int = 0
+
+    def add(self, report: IngestReport) -> None:
+        """Count one more batch."""
+        self.version = report.version
+        if report.committed:
+            self.batches += 1
+            for name in ("records", "stored", "known", "refused", "rejected"):
+                setattr(self, name, getattr(self, name) + getattr(report, name))
+
+
+def follow(
+    lake: Lake,
+    folder: str | Path,
+    session: SparkSession,
+    *,
+    every: float | None = None,
+    told: Callable[[IngestReport], None] | None = None,
+    progress: Callable[[IngestProgress], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    batch_files: int = BATCH_FILES,
+) -> FollowReport:
+    """Ingest the files *.records of a folder, those there now and then stop, or all that come.
+
+    `every` is the time between two looks at the folder, in seconds; without it everything that is there is
+    ingested and that is all. `told` gets the report of each batch, `cancel` ends the following.
+    """
+    if not os.path.isdir(folder):
+        raise NothingToFollow(where=str(folder), suffix=SHARD_SUFFIX)
+    if is_connect(session):
+        raise NotOverConnect()
+    stream, checkpoint = _open_stream(lake, folder)
+    work = _Follower(lake, session, stream, told, progress, cancel)
+    files = (
+        session.readStream.format("binaryFile")
+        .schema(_SCHEMA)
+        .option("pathGlobFilter", f"*{SHARD_SUFFIX}")
+        .option("recursiveFileLookup", "true")
+        .option("maxFilesPerTrigger", str(batch_files))
+        .load(Path(os.path.abspath(folder)).as_posix())
+        .select("path")  # the content of a file that is not asked for is not read
+    )
+    writer = files.writeStream.foreachBatch(work.take).option("checkpointLocation", checkpoint)
+    writer = (
+        writer.trigger(availableNow=True)
+        if every is None
+        else writer.trigger(processingTime=f"{every} seconds")
+    )
+    return work.watch(writer.start())
+
+
+def _open_stream(lake: Lake, folder: str | Path) -> tuple[str, str]:
+    """Return the name of the stream from this folder into this lake, and where its checkpoint lies."""
+    place = f"{STREAMS}/{encode(digest(source_name(folder).encode()))[:22]}"
+    lake.folder.make(place)
+    path = f"{place}/token.json"
+    about = {"folder": source_name(folder), "token": token_hex(8)}
+    lake.folder.create(path, json.dumps(about).encode() + b"\n")
+    token = json.loads(lake.folder.read(path) or b"")["token"]
+    lake.folder.make(f"{place}/{token}")
+    return f"{place}/{token}", lake.folder.address(f"{place}/{token}")
+
+
+class _Follower:
+    """One stream while it runs."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        session: SparkSession,
+        stream: str,
+        told: Callable[[IngestReport], None] | None,
+        progress: Callable[[IngestProgress], None] | None,
+        cancel: Callable[[], bool] | None,
+    ) -> None:
+        self._lake = lake
+        self._session = session
+        self._told = told
+        self._progress = progress
+        self._cancel = cancel
+        self._stopped = Event()
+        self._fault: BaseException | None = None
+        self._report = FollowReport(stream, version=lake.snapshot().version)
+
+    def take(self, frame: DataFrame, number: int) -> None:
+        """Ingest the files of one micro-batch."""
+        try:
+            listed = [_local_path(row["path"]) for row in frame.collect()]
+            there = sorted(path for path in listed if os.path.exists(path))
+            self._report.gone += len(listed) - len(there)
+            report = ingest(
+                self._lake,
+                there,
+                self._session,
+                progress=self._progress,
+                cancel=self._stopped.is_set,
+                batch=f"{self._report.stream}/{number}",
+                stream=(self._report.stream, number),
+            )
+        except BaseException as error:
+            self._fault = error
+            raise
+        self._report.add(report)
+        if self._told is not None:
+            self._told(report)
+
+    def watch(self, query: Any) -> FollowReport:
+        """Wait for the stream to end, or end it."""
+        try:
+            while not query.awaitTermination(LOOK_SECONDS):
+                if self._cancel is not None and self._cancel():
+                    self._stop(query)
+                    break
+        except KeyboardInterrupt:
+            self._stop(query)
+            raise
+        except Exception as error:
+            if self._fault is not None:
+                raise self._fault from None
+            raise TasksFailed(what="the stream", reason=first_reason(error)) from error
+        if self._fault is not None and not isinstance(self._fault, Cancelled):
+            raise self._fault
+        return self._report
+
+    def _stop(self, query: Any) -> None:
+        self._stopped.set()
+        with suppress(Exception):  # it ends with the batch that we have just cancelled
+            query.stop()
+            query.awaitTermination()
+
+
+def _local_path(listed: str) -> str:
+    """Return the path of a file that Spark lists.
+
+    >>> _local_path("file:/a b/c%d.records"), _local_path("file:///a/b")
+    ('/a b/c%d.records', '/a/b')
+    """
+    parts = urlsplit(listed)
+    return "/" + listed.removeprefix("file:").lstrip("/") if parts.scheme == "file" else listed

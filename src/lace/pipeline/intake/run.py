@@ -1,0 +1,405 @@
+"""An ingest from its sources to its commit: what the driver does.
+
+Rules of this file:
+1. The driver sees splits, files and counts, never a record.
+2. One commit an ingest. Before it nothing has happened, after it everything has; to run again is always safe,
+   because a source that was ingested whole is known.
+3. Who was overtaken looks at what the winner added and commits what is still new, on top of it.
+4. Whatever ends an ingest, its staged files go with it. Those of a killed process are vacuum's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lace.errors import LaceError
+from lace.pipeline.intake.check import STAGED_FOLDER, Checked, CheckJob, check_split
+from lace.pipeline.intake.sources import (
+    FileSource,
+    Given,
+    IngestSource,
+    read_earlier,
+    resolve,
+    what_is_new,
+)
+from lace.pipeline.intake.splits import Reading, choose_split_bytes, settle
+from lace.pipeline.intake.write import (
+    BUCKET_BYTES,
+    REJECTS_TASK,
+    SourceCounts,
+    WriteJob,
+    Written,
+    amend_bucket,
+    write_bucket,
+)
+from lace.pipeline.lake.faults import Overtaken
+from lace.pipeline.lake.lake import Lake
+from lace.pipeline.lake.manifest import Change, DataFile
+from lace.pipeline.lake.snapshot import Snapshot
+from lace.pipeline.lake.write import write_table
+from lace.pipeline.progress import SparkWork, watch
+from lace.pipeline.report import RunReport, StageTime
+from lace.pipeline.rows import batch_of_rows
+from lace.pipeline.tasks import run_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAX_BUCKETS: Final = 4096
+EVEN_BUCKETS: Final = 4
+EVEN_BYTES: Final = 4 * 1024 * 1024
+"""From so many bytes each, a small ingest is written by several tasks too."""
+
+
+class IngestProgress(NamedTuple):
+    """How far an ingest is."""
+
+    stage: str
+    """"look", "check", "write" or "commit"."""
+    done: int
+    """Tasks of the stage that are done."""
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did."""
+
+    lake: str
+    batch: str
+    version: int
+    """The version that holds it; the present one where nothing was committed."""
+    committed: bool
+    sources: int = 0
+    skipped: int = 0
+    """Sources that had been ingested before."""
+    bytes: int = 0
+    records: int = 0
+    """Valid records that were read."""
+    stored: int = 0
+    known: int = 0
+    refused: int = 0
+    """Records that the lake has forgotten."""
+    rejected: int = 0
+    """Rejected parts; a long one is one part."""
+    rejected_bytes: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Rejected parts by error code."""
+    facts: int = 0
+    files: int = 0
+    splits: int = 0
+    read_again: int = 0
+    """Splits whose start was guessed wrong."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """By stage."""
+
+    def to_report(self, sources: Iterable[str] = ()) -> RunReport:
+        """Return what people and programs are told."""
+        numbers = {
+            "records read": self.records,
+            "stored": self.stored,
+            "known already": self.known,
+            "refused": self.refused,
+            "rejected parts": self.rejected,
+            "facts": self.facts,
+        }
+        rows = {"check": self.records, "write": self.stored}
+        state = "committed" if self.committed else "nothing committed"
+        return RunReport(
+            "Ingest",
+            about={
+                "lake": self.lake,
+                "version": f"{self.version} ({state})",
+                "sources": ", ".join(sources) or f"{self.sources:,}",
+                "bytes": f"{self.bytes:,}",
+                "skipped": f"{self.skipped:,} of {self.sources:,} sources had been ingested before",
+            },
+            numbers=numbers,
+            reasons=self.reasons,
+            stages=tuple(StageTime(name, spent, rows.get(name)) for name, spent in self.seconds.items()),
+        )
+
+
+def ingest(
+    lake: Lake,
+    sources: Iterable[Given],
+    session: SparkSession | None = None,
+    *,
+    progress: Callable[[IngestProgress], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    batch: str | None = None,
+    stream: tuple[str, int] | None = None,
+    dry_run: bool = False,
+    split_bytes: int | None = None,
+) -> IngestReport:
+    """Validate the records of all sources and commit what is new to the lake.
+
+    `batch` names the work: a batch that was committed is not committed again. A dry run reads, validates
+    and counts, and commits nothing. Without a session everything is done in this process.
+    """
+    work = _Ingest(lake, session, progress, cancel, batch or f"ingest-{token_hex(8)}", stream, dry_run)
+    return work.run(sources, split_bytes)
+
+
+class _Ingest:
+    """One ingest."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        session: SparkSession | None,
+        progress: Callable[[IngestProgress], None] | None,
+        cancel: Callable[[], bool] | None,
+        batch: str,
+        stream: tuple[str, int] | None,
+        dry_run: bool,
+    ) -> None:
+        self._lake = lake
+        self._session = session
+        self._progress = progress
+        self._cancel = cancel
+        self._batch = batch
+        self._stream = stream
+        self._dry_run = dry_run
+        self._seconds: dict[str, float] = {}
+        self._staged = f"{STAGED_FOLDER}/{token_hex(8)}"
+        self._again = 0
+
+    def run(self, given: Iterable[Given], split_bytes: int | None) -> IngestReport:
+        """Do everything."""
+        base = self._lake.snapshot()
+        if base.has_batch(self._batch, self._stream):
+            return IngestReport(self._lake.where, self._batch, base.version, committed=False)
+        with self._stage("look"):
+            everything = resolve(given)
+            earlier = read_earlier(base, everything)
+            new = {
+                number: fresh
+                for number, source in enumerate(everything)
+                if (fresh := what_is_new(source, earlier.get(source.name, ()))) is not None
+            }
+        if not new and self._stream is None:
+            return self._report(base, base.version, len(everything), {}, (), ())
+        seen = frozenset(number for number, source in new.items() if source.name in earlier)
+        self._lake.folder.make(STAGED_FOLDER)
+        try:
+            with self._stage("check"):
+                total = sum(source.size for source in new.values())
+                buckets = _count_buckets(total)
+                job = CheckJob(self._lake.folder, self._staged, new, buckets, seen, base if seen else None)
+                checked = self._check(job, split_bytes or choose_split_bytes(total))
+            version, committed, kept, written = self._write_and_commit(base, new, checked, buckets)
+        finally:
+            self._clear()
+        return self._report(committed, version, len(everything), kept, checked, written)
+
+    def _check(self, job: CheckJob, split_bytes: int) -> list[Checked]:
+        """Read everything, and again what was cut wrong, until all of it fits together."""
+        splits = {number: source.splits(number, split_bytes) for number, source in job.sources.items()}
+        wanted = [split for each in splits.values() for split in each]
+        results: dict[Reading, Checked] = {}
+        readings: dict[int, dict[int, list[Reading]]] = {number: {} for number in splits}
+        first = True
+        while wanted:
+            for result in self._run("check", partial(check_split, job), wanted):
+                split = result.reading.split
+                results[result.reading] = result
+                readings[split.source].setdefault(split.stop, []).append(result.reading)
+            self._again += 0 if first else len(wanted)
+            first, wanted = False, []
+            for number, source in job.sources.items():
+                if isinstance(source, FileSource):
+                    wanted += settle(splits[number], readings[number])[1]
+        kept: list[Checked] = []
+        for number, source in job.sources.items():
+            if isinstance(source, FileSource):
+                source.check_unchanged()
+                fitting = settle(splits[number], readings[number])[0]
+            else:
+                fitting = [each for found in readings[number].values() for each in found]
+            kept += [results[reading] for reading in fitting]
+        return kept
+
+    def _write_and_commit(
+        self, base: Snapshot, new: Mapping[int, IngestSource], checked: Sequence[Checked], buckets: int
+    ) -> tuple[int, Snapshot, Mapping[int, IngestSource], list[Written]]:
+        tasks = list(range(buckets)) if any(each.run for each in checked) else []
+        tasks += [REJECTS_TASK] if any(each.rejects for each in checked) else []
+        written: list[Written] | None = None
+        before = base
+        while True:
+            with self._stage("write"):
+                job = self._write_job(base, new, checked, buckets)
+                if written is None:
+                    written = self._run("write", partial(write_bucket, job), tasks)
+                else:
+                    done = [(task, each, before) for task, each in zip(tasks, written, strict=True)]
+                    stale = [file for each in written for file in each.files]
+                    written = self._run("write", partial(amend_bucket, job), done)
+                    self._remove(set(stale) - {file for each in written for file in each.files})
+            if self._dry_run:
+                return base.version, base, new, written
+            with self._stage("commit"):
+                if self._progress is not None:
+                    self._progress(IngestProgress("commit", 0, 1))
+                change = self._change(job, new, checked, written)
+                try:
+                    made = self._lake.commit(base, change)
+                    return made.version, made, new, written
+                except Overtaken as overtaken:
+                    before, base = base, overtaken.winner
+                    self._remove(file for file in change.added if file.table == "sources")
+            # What another writer ingested whole in the meantime is not ingested a second time.
+            earlier = read_earlier(base, list(new.values()))
+            new = {
+                number: source
+                for number, source in new.items()
+                if source.identity not in earlier.get(source.name, ())
+            }
+            if not new and self._stream is None:
+                self._remove(file for each in written for file in each.files)
+                return base.version, base, new, []
+
+    def _write_job(
+        self, base: Snapshot, new: Mapping[int, IngestSource], checked: Sequence[Checked], buckets: int
+    ) -> WriteJob:
+        names = {number: source.name for number, source in new.items()}
+        ours = [each for each in checked if each.reading.split.source in names]
+        ordered = sorted(ours, key=lambda each: (names[each.reading.split.source], each.reading.began or 0))
+        return WriteJob(
+            self._lake.folder,
+            base,
+            tuple(each.run for each in ours if each.run),
+            buckets,
+            tuple(each.rejects for each in ordered if each.rejects),
+            names,
+            self._batch,
+            self._dry_run,
+        )
+
+    def _change(
+        self,
+        job: WriteJob,
+        new: Mapping[int, IngestSource],
+        checked: Sequence[Checked],
+        written: Sequence[Written],
+    ) -> Change:
+        counts = _by_source(written)
+        records: Counter[int] = Counter()
+        rejected: Counter[int] = Counter()
+        for each in checked:
+            records[each.reading.split.source] += each.records
+            rejected[each.reading.split.source] += sum(each.parts.values())
+        rows = []
+        for number, source in sorted(new.items(), key=lambda each: each[1].name):
+            of = counts.get(number, SourceCounts(0, 0, 0))
+            seen = (records[number], of.known, of.refused, rejected[number])
+            rows.append((source.name, source.identity, source.size, *seen, self._batch))
+        listed = write_table(job.folder, "sources", [batch_of_rows("sources", rows)] if rows else [])
+        files = [file for each in written for file in each.files]
+        report = self._report(job.base, 0, 0, new, checked, written)
+        return Change(
+            "ingest",
+            self._batch,
+            added=(*files, *([listed] if listed is not None else [])),
+            stream=self._stream,
+            counts={
+                name: getattr(report, name)
+                for name in ("records", "stored", "known", "refused", "rejected", "facts", "bytes")
+            },
+        )
+
+    def _report(
+        self,
+        base: Snapshot,
+        version: int,
+        sources: int,
+        new: Mapping[int, IngestSource],
+        checked: Sequence[Checked],
+        written: Sequence[Written],
+    ) -> IngestReport:
+        ours = [each for each in checked if each.reading.split.source in new]
+        counts = _by_source(written).values()
+        reasons: Counter[str] = Counter()
+        for each in ours:
+            reasons.update(each.parts)
+        return IngestReport(
+            lake=self._lake.where,
+            batch=self._batch,
+            version=version,
+            committed=base.has_batch(self._batch, self._stream),
+            sources=sources,
+            skipped=sources - len(new),
+            bytes=sum(source.size for source in new.values()),
+            records=sum(each.records for each in ours),
+            stored=sum(each.stored for each in counts),
+            known=sum(each.known for each in counts),
+            refused=sum(each.refused for each in counts),
+            rejected=sum(reasons.values()),
+            rejected_bytes=sum(each.rejected_bytes for each in ours),
+            reasons=dict(sorted(reasons.items())),
+            facts=sum(each.facts for each in written),
+            files=sum(len(each.files) for each in written),
+            splits=len(ours),
+            read_again=self._again,
+            seconds=dict(self._seconds),
+        )
+
+    def _run(self, stage: str, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
+        tell = self._progress
+        watching: Any = nullcontext()
+        if tell is not None:
+            tell(IngestProgress(stage, 0, len(things)))
+
+            def moved(seen: SparkWork) -> None:
+                tell(IngestProgress(stage, min(seen.tasks_done, len(things)), len(things)))
+
+            if self._session is not None:
+                watching = watch(self._session, moved)
+        with watching:
+            results = run_tasks(self._session, work, things, what="the ingest", cancel=self._cancel)
+        if tell is not None:
+            tell(IngestProgress(stage, len(things), len(things)))
+        return results
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[name] = self._seconds.get(name, 0.0) + time.monotonic() - start
+
+    def _remove(self, files: Iterable[DataFile]) -> None:
+        """Take away files that were written and will never be committed."""
+        with suppress(LaceError):
+            for file in files:
+                self._lake.folder.remove(file.path)
+
+    def _clear(self) -> None:
+        with suppress(LaceError):
+            for entry in self._lake.folder.list(STAGED_FOLDER):
+                if entry.path.startswith(self._staged):
+                    self._lake.folder.remove(entry.path)
+
+
+def _count_buckets(total: int) -> int:
+    """Return into how many ranges so many bytes are cut; more than one as soon as two cores are worth it."""
+    least = EVEN_BUCKETS if total >= EVEN_BUCKETS * EVEN_BYTES else 1
+    return max(least, min(MAX_BUCKETS, -(-total // BUCKET_BYTES)))
+
+
+def _by_source(written: Iterable[Written]) -> dict[int, SourceCounts]:
+    total: dict[int, SourceCounts] = {}
+    for each in written:
+        for source, counts in each.counts.items():
+            before = total.get(source, SourceCounts(0, 0, 0))
+            total[source] = SourceCounts(*(a + b for a, b in zip(before, counts, strict=True)))
+    return total

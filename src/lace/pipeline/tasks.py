@@ -1,0 +1,166 @@
+"""Work for Spark's workers: a list of items, a function, and what the function returns for each.
+
+Rules of this file:
+1. Nothing of the session is changed, and any session will do, also one over Connect. Without one the work is
+   done here.
+2. Each item is a task of its own. Spark retries a task that dies; a task may therefore run twice, also at
+   the same time, and what it leaves behind must not mind.
+3. An error of ours travels back as itself. Whatever else a task raises is Spark's to retry.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+
+from lace.errors import EngineError, LaceError
+from lace.pipeline.lake.faults import LakeFault
+from lace.pipeline.progress import is_connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LOOK_SECONDS: Final = 0.05
+STOP_LOOKS: Final = 150
+"""How often a job is told to stop before it is left alone: half a minute."""
+_RESULT: Final = pa.schema([("result", pa.binary())])
+
+
+class TasksFailed(EngineError):
+    """Spark gave a job up."""
+
+    code = "spark/tasks-failed"
+    text = "Spark gave up {what}: {reason}. Nothing was committed; what is in the lake is as it was"
+
+
+class Cancelled(EngineError):
+    """Somebody asked to stop."""
+
+    code = "spark/cancelled"
+    text = "{what} was stopped. Nothing was committed; what is in the lake is as it was"
+
+
+def run_tasks(
+    session: SparkSession | None,
+    task: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    what: str = "the work",
+    cancel: Callable[[], bool] | None = None,
+) -> list[R]:
+    """Return task(item) of every item, in order; with a session, each is a task of Spark."""
+    if session is None or not items:
+        return list(_run_here(task, items, what, cancel))
+    frame = session.range(0, len(items), 1, len(items)).mapInArrow(
+        _Mapper(task, list(items)), "result binary"
+    )
+    rows = _collect(session, what, lambda: frame.collect(), cancel)
+    results: dict[int, R] = {}
+    faults: list[LaceError] = []
+    for row in rows:
+        number, result, fault = pickle.loads(row["result"])  # made by our own tasks
+        if fault is not None:
+            faults.append(fault)
+        results[number] = result
+    if faults:
+        raise faults[0]
+    assert len(rows) == len(items) == len(results), "each task answers once"
+    return [results[number] for number in range(len(items))]
+
+
+def _run_here(
+    task: Callable[[T], R], items: Sequence[T], what: str, cancel: Callable[[], bool] | None
+) -> Iterator[R]:
+    for item in items:
+        if cancel is not None and cancel():
+            raise Cancelled(what=what)
+        yield task(item)
+
+
+class _Mapper:
+    """What a task runs; the items travel with it."""
+
+    def __init__(self, task: Callable[[Any], Any], items: list[Any]) -> None:
+        self._task = task
+        self._items = items
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.record_batch([pa.array([self._answer(number)], pa.binary())], schema=_RESULT)
+
+    def _answer(self, number: int) -> bytes:
+        try:
+            return pickle.dumps((number, self._task(self._items[number]), None))
+        except LakeFault:
+            raise  # a disk or a network that failed may do better at the next attempt
+        except LaceError as error:
+            return pickle.dumps((number, None, error))
+
+
+def _collect(
+    session: SparkSession, what: str, job: Callable[[], list[Any]], cancel: Callable[[], bool] | None
+) -> list[Any]:
+    """Run a job in a thread, so that whoever waits for it can stop it."""
+    tag = f"lace-{token_hex(8)}"
+    rows: list[Any] = []
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            _tag(session, tag)  # this thread is ours, and so are its tags
+            rows.extend(job())
+        except BaseException as error:
+            faults.append(error)
+
+    thread = threading.Thread(target=run, name=tag, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(LOOK_SECONDS)
+            if cancel is not None and thread.is_alive() and cancel():
+                raise Cancelled(what=what)
+    except BaseException:
+        _stop(session, tag, thread)
+        raise
+    if faults:
+        raise TasksFailed(what=what, reason=first_reason(faults[0])) from faults[0]
+    return rows
+
+
+def _tag(session: SparkSession, tag: str) -> None:
+    # Tags of a session reach jobs only over Connect; in this process they are the context's.
+    if is_connect(session):
+        session.addTag(tag)
+    else:
+        session.sparkContext.addJobTag(tag)
+
+
+def _stop(session: SparkSession, tag: str, thread: threading.Thread) -> None:
+    # A job that is about to start is not there to be stopped yet: ask until the thread has ended.
+    for _ in range(STOP_LOOKS):
+        if is_connect(session):
+            session.interruptTag(tag)
+        else:
+            session.sparkContext.cancelJobsWithTag(tag)
+        thread.join(4 * LOOK_SECONDS)
+        if not thread.is_alive():
+            return
+
+
+def first_reason(error: BaseException) -> str:
+    """Return the one line of an error that says something.
+
+    Spark puts what the worker said at the end of a long story.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("at ", "JVM stacktrace", "File ", "Caused by"))]
+    return (told or lines or [type(error).__name__])[-1][:500]

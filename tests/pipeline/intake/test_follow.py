@@ -1,0 +1,131 @@
+"""A folder is followed: every file once, whichever run of the stream it fell into."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow
+from lace.pipeline.intake.run import IngestReport, ingest
+from lace.pipeline.intake.sources import SourceChanged
+from lace.pipeline.lake.fsck import fsck
+from lace.pipeline.lake.lake import Lake, create_lake
+from tests.pipeline.intake.files import plex, seal
+from tests.pipeline.intake.lakes import raws, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return create_lake(tmp_path / "a lake")
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "in box%20"
+    folder.mkdir()
+    return folder
+
+
+def arrive(folder: Path, name: str, *raws: bytes) -> None:
+    beside = folder / f".{name}"
+    beside.write_bytes(b"".join(raws))
+    beside.rename(folder / name)
+
+
+def test_what_is_there_is_ingested_once_and_later_what_came(
+    spark: SparkSession, lake: Lake, inbox: Path
+) -> None:
+    arrive(inbox, "a.records", plex(1), b"noise")
+    arrive(inbox, "b b.records", plex(1), seal(2))
+    arrive(inbox, "c.txt", plex(9))
+    first = follow(lake, inbox, spark)
+    assert (first.batches, first.stored, first.known, first.rejected) == (1, 2, 1, 1)
+    arrive(inbox, "d.records", plex(3))
+    second = follow(lake, inbox, spark, batch_files=1)
+    assert (second.batches, second.stored, second.rejected) == (1, 1, 0)
+    assert follow(lake, inbox, spark).batches == 0
+    assert len(raws(lake)) == 3
+    assert len(rows(lake, "rejects")) == 1
+    # A checkpoint that was lost is another stream, which finds nothing new.
+    shutil.rmtree(Path(lake.where, "streams"))
+    assert follow(lake, inbox, spark).stored == 0
+    assert len(rows(lake, "rejects")) == 1
+    assert fsck(lake).is_sound
+
+
+def test_a_batch_that_was_committed_before_spark_wrote_it_down_is_not_repeated(
+    spark: SparkSession, lake: Lake, inbox: Path
+) -> None:
+    arrive(inbox, "a.records", plex(1), b"noise")
+    follow(lake, inbox, spark)
+    (commit,) = Path(lake.where, "streams").rglob("commits/0")
+    commit.unlink()
+    for check in commit.parent.glob(".0.crc"):
+        check.unlink()
+    again = follow(lake, inbox, spark)
+    assert (again.batches, lake.versions()) == (0, [0, 1])
+
+
+def test_a_batch_that_failed_comes_again(spark: SparkSession, lake: Lake, inbox: Path) -> None:
+    arrive(inbox, "a.records", plex(1))
+
+    def grow(_: object) -> None:
+        with (inbox / "a.records").open("ab") as file:
+            file.write(b"x")
+
+    with pytest.raises(SourceChanged):
+        follow(lake, inbox, spark, progress=grow)
+    assert lake.versions() == [0]
+    (inbox / "a.records").write_bytes(plex(1) + plex(2))
+    assert follow(lake, inbox, spark).stored == 2
+
+
+def test_following_goes_on_until_it_is_stopped(spark: SparkSession, lake: Lake, inbox: Path) -> None:
+    arrive(inbox, "a.records", plex(1))
+    seen: list[IngestReport] = []
+
+    def told(report: IngestReport) -> None:
+        seen.append(report)
+        if len(seen) == 1:
+            arrive(inbox, "b.records", plex(2))
+
+    report = follow(lake, inbox, spark, every=0.2, told=told, cancel=lambda: len(seen) >= 2)
+    assert (report.batches, report.stored) == (2, 2)
+
+
+def test_a_file_that_disappeared_before_its_batch_is_counted(
+    spark: SparkSession, lake: Lake, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrive(inbox, "a.records", plex(1))
+    arrive(inbox, "b.records", plex(2))
+    exists = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda path: exists(path) and "a.records" not in str(path))
+    report = follow(lake, inbox, spark)
+    assert (report.gone, report.stored) == (1, 1)
+
+
+def test_only_a_folder_can_be_followed(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(NothingToFollow, match=r"\*\.records"):
+        follow(lake, tmp_path / "nowhere", spark)
+
+
+def test_a_stream_with_nothing_new_still_counts_its_batch(lake: Lake, inbox: Path) -> None:
+    arrive(inbox, "a.records", plex(1))
+    ingest(lake, [inbox])
+    report = ingest(lake, [inbox], stream=("s", 0), batch="s/0")
+    assert (report.committed, report.stored, lake.snapshot().streams) == (True, 0, {"s": 0})
+
+
+def test_a_session_over_connect_is_told_no(lake: Lake, inbox: Path) -> None:
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(NotOverConnect, match="where the driver is"):
+        follow(lake, inbox, remote)

@@ -1,0 +1,105 @@
+"""Old versions go when asked, with their files, and nothing that is needed."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lace.pipeline import BadManifest, Lake, NoSuchVersion
+from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.fsck import fsck
+from lace.pipeline.lake.manifest import manifest_path
+from lace.pipeline.lake.optimize import optimize
+from lace.pipeline.lake.vacuum import DAY, vacuum
+from tests.pipeline.lake.filling import everything, fill, ids, written
+from tests.stores.samples import sample, samples
+
+
+def on_disk(lake: Lake) -> set[str]:
+    return {str(p.relative_to(lake.where)) for p in Path(lake.where, "data").rglob("*") if p.is_file()}
+
+
+def age(lake: Lake, path: str, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(Path(lake.where, path), (then, then))
+
+
+def test_files_that_only_old_versions_name_go_with_them(lake: Lake) -> None:
+    fill(lake, samples(0, 10), "one")
+    fill(lake, samples(10, 20), "two")
+    now = optimize(lake).snapshot
+    rows = everything(now)
+    done = vacuum(lake, older_than=0, grace=0)
+    assert (done.versions, done.kept) == ((0, 1, 2), (now.version,))
+    assert on_disk(lake) == {file.path for file in now.all_files()}
+    assert everything(lake.snapshot()) == rows
+    assert fsck(lake).is_sound
+    with pytest.raises(NoSuchVersion):
+        lake.snapshot(1)
+
+
+def test_versions_stay_by_number_and_by_age(lake: Lake) -> None:
+    for n in range(5):
+        fill(lake, samples(n, n + 1), f"batch {n}")
+    for version in range(4):
+        age(lake, manifest_path(version), 3 * DAY)
+    assert vacuum(lake, keep=3, older_than=2 * DAY).versions == (0, 1, 2)
+    assert vacuum(lake, keep=1, older_than=2 * DAY).versions == (3,)
+    assert vacuum(lake, keep=1).versions == ()
+    assert lake.versions() == [4, 5]
+    assert vacuum(lake, keep=0, older_than=0).kept == (5,), "the newest version always stays"
+    assert len(ids(lake.snapshot())) == 5
+
+
+def test_files_of_writers_at_work_stay_for_the_grace_time(lake: Lake) -> None:
+    fill(lake, samples(0, 3))
+    files = written(lake, samples(3, 6))
+    beside = "commits/.00000000000000000002.json.aa.new"
+    Path(lake.where, beside).write_bytes(b"{")
+    assert vacuum(lake, grace=3600).files == 0
+    for path in (beside, *(file.path for file in files)):
+        age(lake, path, 3601)
+    done = vacuum(lake, grace=3600)
+    assert (done.files, done.bytes) == (len(files) + 1, sum(file.bytes for file in files) + 1)
+    assert on_disk(lake) == {file.path for file in lake.snapshot().all_files()}
+    assert not Path(lake.where, beside).exists()
+
+
+def test_files_of_others_are_left_alone(lake: Lake) -> None:
+    stranger = Path(lake.where, "data", "records", "notes.txt")
+    stranger.write_text("mine")
+    vacuum(lake, older_than=0, grace=0)
+    assert stranger.exists()
+
+
+def test_a_dry_run_tells_and_does_nothing(lake: Lake) -> None:
+    fill(lake, samples(0, 10), "one")
+    erase(lake, [sample(1).id])
+    before = on_disk(lake)
+    told = vacuum(lake, older_than=0, grace=0, dry_run=True)
+    assert (on_disk(lake), lake.versions()) == (before, [0, 1, 2])
+    assert vacuum(lake, older_than=0, grace=0) == told
+
+
+def test_a_damaged_manifest_that_stays_stops_everything(lake: Lake) -> None:
+    fill(lake, samples(0, 3), "one")
+    fill(lake, samples(3, 6), "two")
+    before = on_disk(lake)
+    Path(lake.where, manifest_path(2)).write_bytes(b"{}")
+    with pytest.raises(BadManifest):
+        vacuum(lake, older_than=0, grace=0)
+    assert (on_disk(lake), lake.versions()) == (before, [0, 1, 2])
+
+
+def test_an_erased_record_is_nowhere_after_vacuum(lake: Lake) -> None:
+    fill(lake, samples(0, 10))
+    gone = sample(3)
+    erase(lake, [gone.id])
+    assert gone.id in ids(lake.snapshot(1)), "older versions still hold it"
+    vacuum(lake, older_than=0, grace=0)
+    for path in Path(lake.where).rglob("*.parquet"):
+        assert gone.id.encode() not in path.read_bytes()
+    assert gone.id not in ids(lake.snapshot())

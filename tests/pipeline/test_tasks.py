@@ -1,0 +1,74 @@
+"""Tasks answer in order, their errors arrive as themselves, and who waits for them can stop them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lace.pipeline.lake.faults import LakeFault, LakeFull
+from lace.pipeline.tasks import Cancelled, TasksFailed, run_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def fill(number: int) -> int:
+    if number == 1:
+        raise LakeFull(where="there", reason="no space left")
+    return number
+
+
+def fail(number: int) -> int:
+    raise LakeFault(where="there", reason="the disk is gone")
+
+
+def wait_for(path: str) -> int:
+    """Wait for a file that nobody makes."""
+    while not Path(path).exists():
+        time.sleep(0.05)
+    return 1
+
+
+def test_results_come_in_the_order_of_the_items(spark: SparkSession) -> None:
+    assert run_tasks(spark, double, range(7)) == [0, 2, 4, 6, 8, 10, 12]
+    assert run_tasks(spark, double, []) == []
+    assert run_tasks(None, double, range(3)) == [0, 2, 4]
+
+
+def test_an_error_of_ours_arrives_as_itself(spark: SparkSession) -> None:
+    with pytest.raises(LakeFull, match="no space left for there") as caught:
+        run_tasks(spark, fill, range(3))
+    assert caught.value.fields == {"where": "there", "reason": "no space left"}
+
+
+def test_what_spark_gives_up_is_told_in_one_line(spark: SparkSession) -> None:
+    with pytest.raises(TasksFailed, match=r"gave up the work: .*the disk is gone") as caught:
+        run_tasks(spark, fail, range(2))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_job_can_be_stopped_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def cancel() -> bool:
+        asked.append(1)
+        return len(asked) > 10
+
+    with pytest.raises(Cancelled, match="the waiting was stopped"):
+        run_tasks(spark, wait_for, [str(tmp_path / "never")] * 3, what="the waiting", cancel=cancel)
+    # The session goes on.
+    assert run_tasks(spark, double, [4]) == [8]
+
+
+def test_work_in_this_process_can_be_stopped_too() -> None:
+    with pytest.raises(Cancelled):
+        run_tasks(None, double, [1, 2], cancel=lambda: True)
