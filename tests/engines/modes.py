@@ -1,25 +1,26 @@
-"""The three ways in which the embedded engine can run a pipeline, forced one at a time."""
+"""The ways in which the embedded engine can run a program, forced one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lace.engines import driver
+from lace.engines import driver, whole
 
 MODES = {
-    "as it chooses": (driver.FEW, driver.SMALL),
-    "columns only": (0, 0),
-    "loops only": (1 << 60, 1 << 60),
+    "as it chooses": (driver.FEW, driver.SMALL, whole.MOST_ROWS),
+    "columns only": (0, 0, -1),
+    "loops only": (1 << 60, 1 << 60, -1),
+    "whole programs": (driver.FEW, driver.SMALL, 1 << 60),
 }
 
 
 @contextmanager
 def mode(name: str) -> Iterator[None]:
-    """Run pipelines in one way only."""
-    before = driver.FEW, driver.SMALL
-    driver.FEW, driver.SMALL = MODES[name]
+    """Run programs in one way only."""
+    before = driver.FEW, driver.SMALL, whole.MOST_ROWS
+    driver.FEW, driver.SMALL, whole.MOST_ROWS = MODES[name]
     try:
         yield
     finally:
-        driver.FEW, driver.SMALL = before
+        driver.FEW, driver.SMALL, whole.MOST_ROWS = before

@@ -108,6 +108,12 @@ class Budget:
         if self._deadline is not None and self.now is not None and self.now() > self._deadline:
             raise EvaluationStopped(limit="seconds", bound=self.limits.seconds, where=where, seen="more")
 
+    def seconds_left(self) -> float | None:
+        """Return how long the evaluation may still take; None where nobody set a time."""
+        if self._deadline is None or self.now is None:
+            return None
+        return max(0.0, self._deadline - self.now())
+
     def check_memory(self, size: int, where: object) -> None:
         """Refuse to hold more bytes of rows at once than the limit."""
         bound = self.limits.memory_bytes

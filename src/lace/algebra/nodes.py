@@ -64,10 +64,15 @@ class Scan:
     part: Part = Part.ALL
     view: Predicate | None = None
     """Only rows whose first value is in this relation of one place are there at all."""
+    _columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = [place.name for place in self.places if isinstance(place, Column)]
+        object.__setattr__(self, "_columns", tuple(dict.fromkeys(names)))
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
-        return tuple(dict.fromkeys(place.name for place in self.places if isinstance(place, Column)))
+        return self._columns
 
     def reads(self) -> tuple[Predicate, ...]:
         """Return the relations whose facts decide what is there: its own, and the view."""
@@ -262,7 +267,7 @@ class Component:
     """Where the component is the transitive closure of this two-column scan and nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class RelationProgram:
     """Components in an order in which each finds what it reads complete."""
 

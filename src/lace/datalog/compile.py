@@ -30,7 +30,6 @@ from lace.algebra import (
 from lace.algebra import Term as Operand
 from lace.datalog.program import Program
 from lace.datalog.rules import (
-    Anonymous,
     Atom,
     BodyAtom,
     Cardinality,
@@ -63,14 +62,16 @@ def compile_program(program: Program, wanted: Iterable[Predicate] | None = None)
     """
     outputs = tuple(sorted(program.heads if wanted is None else set(wanted)))
     needed = _needed(program, outputs)
-    number = {rule: at for at, rule in enumerate(program.rules)}
+    number = {id(rule): at for at, rule in enumerate(program.rules)}
     components = []
     for predicates in program.components:
         if needed.isdisjoint(predicates):
             continue
         rules = program.rules_for(predicates)
-        recursive = any(atom.predicate in predicates for rule in rules for atom in rule.mentions())
-        compiled = tuple(RuleProgram(number[rule], compile_rule(rule)) for rule in rules)
+        recursive = len(predicates) > 1 or any(
+            atom.predicate == predicates[0] for rule in rules for atom in rule.mentions()
+        )
+        compiled = tuple(RuleProgram(number[id(rule)], compile_rule(rule)) for rule in rules)
         components.append(Component(tuple(predicates), compiled, recursive))
     return rewrite(RelationProgram(tuple(components), outputs, source=program))
 
@@ -115,11 +116,13 @@ def _step(part: BodyAtom) -> Step | None:
 
 
 def _scan(atom: Atom) -> Scan:
-    return Scan(atom.predicate, tuple(map(_place, atom.terms)))
-
-
-def _place(term: Term) -> Place:
-    return None if isinstance(term, Anonymous) else _operand(term)
+    places: list[Place] = []
+    for term in atom.terms:
+        if isinstance(term, Var):
+            places.append(Column(term.name))
+        else:
+            places.append(Constant(term.value) if isinstance(term, Const) else None)
+    return Scan(atom.predicate, tuple(places))
 
 
 def _operand(term: Term) -> Operand:

@@ -24,6 +24,8 @@ class Parsed:
 
     rules: tuple[Rule, ...]
     """Each once, in the order of the text."""
+    texts: tuple[str, ...]
+    """Their canonical lines."""
     repeats: tuple[Rule, ...]
     """Those that were there already."""
     broken: frozenset[int]
@@ -57,4 +59,4 @@ def parse_rules(lines: Iterable[Line], report: Report) -> Parsed:
             report.add("L-601", rule.span, seen=len(rules), bound=FIXED.rules)
             lost = True
             break
-    return Parsed(tuple(rules.values()), tuple(repeats), frozenset(broken), lost)
+    return Parsed(tuple(rules.values()), tuple(rules), tuple(repeats), frozenset(broken), lost)

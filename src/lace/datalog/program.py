@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lace.datalog.canonical import in_canonical_order
 from lace.datalog.check import CHECKS, MEANING, WARNINGS, Draft
 from lace.datalog.dependencies import Components, Dependency, components, dependencies, strata
 from lace.datalog.diagnostics import Diagnostic, Report, invalid
@@ -156,6 +155,7 @@ def check_lines(
         repeats=parsed.repeats,
         broken=parsed.broken,
         lost=parsed.lost or source.lost > 0,
+        texts=parsed.texts,
     )
     for check in CHECKS:
         source.report.extend(check(draft))
@@ -183,5 +183,7 @@ def _facet(name: str) -> Facet:
 
 def make_checked(draft: Draft) -> Program:
     """Make the program of a draft in which no check found an error."""
-    ordered = in_canonical_order(draft.rules)
-    return Program(tuple(ordered), draft.facet.name, tuple(ordered.values()))
+    program = Program(tuple(draft.lines), draft.facet.name, tuple(draft.lines.values()))
+    # What the checks had to find out about the same rules in the same order.
+    program.__dict__.update(dependencies=draft.canonical_needs, components=draft.canonical_components)
+    return program

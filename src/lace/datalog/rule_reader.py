@@ -30,7 +30,7 @@ from lace.datalog.rules import (
     Unequal,
     Var,
 )
-from lace.datalog.tokens import Token
+from lace.datalog.tokens import Token, make_span
 from lace.facts import parse_constant
 
 FORMS = {
@@ -220,15 +220,34 @@ class RuleReader:
 
     def _terms(self) -> tuple[Term, ...]:
         """Read terms up to and with the closing parenthesis."""
-        if self._tokens[self._at].kind == ")":
+        tokens, line = self._tokens, self._line
+        if tokens[self._at].kind == ")":
             self._at += 1
             return ()
-        terms = [self._term("a term")]
-        while (token := self._next()).kind == ",":
-            terms.append(self._term("a term"))
-        if token.kind != ")":
-            self._unexpected(token, "',' or ')' after the term")
-        return tuple(terms)
+        terms: list[Term] = []
+        while True:
+            kind, text, start, offset = tokens[self._at]
+            # Nearly every term is one of these three; the others are read with more thought.
+            if kind == "constant" and "\\" not in text:
+                self._at += 1
+                terms.append(Const(text[1:-1], make_span((line, start, start + len(text), offset))))
+            elif kind == "word" and (
+                text == "_"
+                or ("A" <= text[0] <= "Z" and text.isidentifier() and tokens[self._at + 1].kind != "(")
+            ):
+                self._at += 1
+                span = make_span((line, start, start + len(text), offset))
+                terms.append(Anonymous(span) if text == "_" else Var(text, span))
+            else:
+                terms.append(self._term("a term"))
+            token = tokens[self._at]
+            if token.kind == ",":
+                self._at += 1
+            elif token.kind == ")":
+                self._at += 1
+                return tuple(terms)
+            else:
+                self._unexpected(self._next(), "',' or ')' after the term")
 
     def _term(self, expected: str) -> Term:
         token = self._next()

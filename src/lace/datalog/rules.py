@@ -76,11 +76,11 @@ class Atom:
     name: str
     terms: tuple[Term, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    predicate: Predicate = field(init=False, compare=False, repr=False)
+    """The name and arity that together name the predicate."""
 
-    @property
-    def predicate(self) -> Predicate:
-        """The name and arity that together name the predicate."""
-        return Predicate(self.name, len(self.terms))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predicate", Predicate(self.name, len(self.terms)))
 
     def __str__(self) -> str:
         return f"{self.name}({','.join(map(str, self.terms))})"

@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KINDS = ("", "word", "mark", "constant", "open", "quoted", "foreign")
+_MARKS = {mark: mark for mark in (":-", "!=", "(", ")", ",", ".")}
 
 
 class Token(NamedTuple):
@@ -45,8 +46,8 @@ class Token(NamedTuple):
 
     def span(self, line: int, last: Token | None = None) -> Span:
         """Return where it stands, or the stretch from it to another token."""
-        end = last or self
-        return Span(line, self.start, end.start + (len(end.text) or 1), self.offset)
+        _, text, start, _ = last or self
+        return make_span((line, self.start, start + (len(text) or 1), self.offset))
 
 
 def tokenize(line: Line) -> list[Token]:
@@ -56,20 +57,28 @@ def tokenize(line: Line) -> list[Token]:
     ['A', '(', 'X', ')', ':-', 'B', '(', 'X', ')', '.', '']
     """
     text = line.text.rstrip(" \t")
-    ascii_only = text.isascii()
     # Byte minus column: grows behind each token that is not ASCII.
     shift = line.offset
-    tokens = []
-    for found in _TOKEN.finditer(text):
-        group = found.lastindex or 0
-        piece = found[group]
-        start = found.start(group)
-        tokens.append(_token((piece if group == 2 else _KINDS[group], piece, start, start + shift)))
-        if not ascii_only:
+    if text.isascii():
+        tokens = [
+            _token(
+                (found[at] if at == 2 else _KINDS[at], found[at], found.start(at), found.start(at) + shift)
+            )
+            for found in _TOKEN.finditer(text)
+            if (at := found.lastindex)
+        ]
+    else:
+        tokens = []
+        for found in _TOKEN.finditer(text):
+            group = found.lastindex or 0
+            piece = found[group]
+            start = found.start(group)
+            tokens.append(_token((piece if group == 2 else _KINDS[group], piece, start, start + shift)))
             shift += len(piece.encode()) - len(piece)
     tokens.append(Token("end", "", len(text), len(text) + shift))
     return tokens
 
 
-# A line has many tokens; this is Token(*…) without the call in between.
+# A line has many tokens; these are Token(*…) and Span(*…) without the call in between.
 _token = partial(tuple.__new__, Token)
+make_span = partial(tuple.__new__, Span)

@@ -11,8 +11,10 @@ Rules of this file:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count, islice, repeat
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +75,14 @@ class Dictionary:
     def find(self, text: str) -> int:
         """Return the position of a text, or UNKNOWN."""
         position = self._positions.get(text)
-        if position is not None:
-            return position
-        if self._base is not None:
-            position = self._base.find(text)
-            if position < self._below:
-                return position
-        return UNKNOWN
+        level = self
+        while position is None and level._base is not None:
+            position = level._base._positions.get(text)
+            # What a base took in after a fork of it was made is not known to the fork.
+            if position is not None and position >= level._below:
+                return UNKNOWN
+            level = level._base
+        return UNKNOWN if position is None else position
 
     def intern(self, text: str) -> int:
         """Return the position of a text, giving it one where it has none."""
@@ -91,23 +94,55 @@ class Dictionary:
             self._positions[text] = position
         return position
 
+    def intern_row(self, row: Iterable[str]) -> tuple[int, ...]:
+        """Return the positions of the texts of one row, giving them to those that have none."""
+        own, base, below, intern = self._positions, self._base, self._below, self.intern
+        if base is None or base._base is not None:
+            return tuple([intern(text) for text in row])
+        under, found = base._positions, []
+        for text in row:
+            position = under.get(text)
+            if position is None or position >= below:
+                position = own.get(text)
+                if position is None:
+                    position = intern(text)
+            found.append(position)
+        return tuple(found)
+
     def intern_column(self, column: Sequence[str]) -> Ids:
         """Return the positions of many texts at once."""
-        if self._base is None:
-            return self._number(column)
-        found = np.fromiter(map(self._base.find, column), np.int32, len(column))
+        return self._place(column, len(column), column.__getitem__)
+
+    def intern_rows(self, rows: Sequence[Sequence[str]]) -> list[Ids]:
+        """Return the positions of all texts in rows of one length, as columns."""
+        (arity,) = set(map(len, rows))
+        size = len(rows)
+        # Column by column: texts that are asked for together get positions near each other.
+        return [
+            self._place(map(itemgetter(place), rows), size, partial(_text_at, rows, place))
+            for place in range(arity)
+        ]
+
+    def _place(self, texts: Iterable[str], size: int, text: Callable[[int], str]) -> Ids:
+        base = self._base
+        if base is None:
+            return self._number(texts, size)
+        if base._base is None:
+            found = np.fromiter(map(base._positions.get, texts, repeat(UNKNOWN)), np.int32, size)
+        else:
+            found = np.fromiter(map(base.find, texts), np.int32, size)
         found[found >= self._below] = UNKNOWN
         strangers = np.flatnonzero(found == UNKNOWN)
         if len(strangers):
-            found[strangers] = self._number([column[at] for at in strangers.tolist()])
+            found[strangers] = self._number(map(text, strangers.tolist()), len(strangers))
         return found
 
-    def _number(self, column: Sequence[str]) -> Ids:
+    def _number(self, texts: Iterable[str], size: int) -> Ids:
         """Return positions on top of the base, giving them to texts that have none yet."""
         positions = self._positions
         before = len(positions)
         positions.default_factory = count(self._below + before).__next__
-        numbers = np.fromiter(map(positions.__getitem__, column), np.int32, len(column))
+        numbers = np.fromiter(map(positions.__getitem__, texts), np.int32, size)
         positions.default_factory = None
         # What was added stands last, in the order of its positions.
         added = list(islice(reversed(positions), len(positions) - before))
@@ -122,6 +157,9 @@ class Dictionary:
 
     def _check(self, texts: list[str]) -> None:
         limit = self._value_bytes
+        # Nearly all texts are short and ASCII, which is quicker to see of all than of each.
+        if max(map(len, texts), default=0) <= limit and "".join(texts).isascii():
+            return
         for text in texts:
             if len(text) > limit or not text.isascii():
                 check_value(text, limit)
@@ -131,3 +169,7 @@ class Dictionary:
             for position in range(self._below):
                 yield self._base.text(position)
         yield from self._own
+
+
+def _text_at(rows: Sequence[Sequence[str]], place: int, at: int) -> str:
+    return rows[at][place]

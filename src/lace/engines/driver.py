@@ -9,16 +9,18 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lace.algebra import Budget
 from lace.engines.closure import NODES, closure, count_nodes
 from lace.engines.columnar import ColumnarRunner
 from lace.engines.dictionary import Ids
-from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram
+from lace.engines.prepared import PreparedComponent, PreparedDelta, PreparedPipeline, PreparedProgram
 from lace.engines.relations import Marks, Relations, Source, stretch
 from lace.engines.table import Row, Table
+from lace.engines.whole import Outcome
 from lace.facts import Predicate
 
 FEW = 32
@@ -49,8 +51,7 @@ class Change:
         return not (self.grown.isdisjoint(sources) and self.shrunk.isdisjoint(sources))
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Head rows of one pipeline, in the form in which they came."""
 
     pipeline: PreparedPipeline
@@ -91,6 +92,21 @@ class Driver:
                 self._reset(predicate)
             self._fill(component, budget)
 
+    def adopt(self, outcome: Outcome) -> None:
+        """Take over what a run of the whole program found."""
+        for predicate, rows in outcome.rows.items():
+            self._given[predicate] = self.relations.table(predicate)
+            table = Table(predicate.arity, self.relations.dictionary)
+            table.add_rows(((value,) for value in rows) if predicate.arity == 1 else rows)
+            table.rounds += outcome.rounds[predicate]
+            self.relations.put(predicate, table)
+        for component in self.prepared.components:
+            first = component.component.predicates[0]
+            self.rounds[first] = len(outcome.rounds[first])
+        for rule, count, new in outcome.log:
+            cost = self.costs.setdefault(rule, RuleCost())
+            cost.runs, cost.rows, cost.new = cost.runs + 1, cost.rows + count, cost.new + new
+
     def _reset(self, predicate: Predicate) -> None:
         """Forget what was derived of a predicate; what was supplied for it stays."""
         supplied, dictionary = self._given[predicate], self.relations.dictionary
@@ -111,7 +127,7 @@ class Driver:
             if change.touches(component.strict) or not change.shrunk.isdisjoint(component.reads):
                 self._refill(component, change, marks, budget)
             else:
-                self._continue(component, marks, budget)
+                self._continue(component, change, marks, budget)
                 for predicate in component.component.predicates:
                     table = self.relations.table(predicate)
                     if marks.get(table, len(table)) < len(table):
@@ -167,40 +183,48 @@ class Driver:
         self._add(outputs, budget)
         self._rounds(component, marks, budget)
 
-    def _continue(self, component: PreparedComponent, marks: Marks, budget: Budget) -> None:
+    def _continue(self, component: PreparedComponent, change: Change, marks: Marks, budget: Budget) -> None:
         """Go on from what is new below."""
         tables = [self.relations.table(predicate) for predicate in component.component.predicates]
         for table in tables:
             marks.setdefault(table, len(table))
-        self._add(self._deltas(component, marks, budget), budget)
-        self._rounds(component, {table: marks[table] for table in tables}, budget)
+        deltas: Iterable[PreparedDelta] = component.deltas
+        if len(change.grown) == 1:
+            (source,) = change.grown
+            deltas = component.deltas_of.get(source, ())
+        outputs = self._deltas(deltas, marks, budget)
+        if any(output.rows or output.columns for output in outputs):
+            self._add(outputs, budget)
+            self._rounds(component, {table: marks[table] for table in tables}, budget)
 
     def _rounds(self, component: PreparedComponent, marks: Marks, budget: Budget) -> None:
         predicates = component.component.predicates
         tables = [self.relations.table(predicate) for predicate in predicates]
         count = 0
-        while any(marks[table] < len(table) for table in tables):
+        while any(marks[table] < table.size for table in tables):
             count += 1
             budget.check_rounds(count, predicates[0])
             for table in tables:
                 table.rounds.append(len(table))
             if not component.component.recursive:
                 break
-            outputs = self._deltas(component, marks, budget)
+            outputs = self._deltas(component.own_deltas, marks, budget)
             marks = {table: len(table) for table in tables}
             self._add(outputs, budget)
         self.rounds[predicates[0]] = self.rounds.get(predicates[0], 0) + count
 
-    def _deltas(self, component: PreparedComponent, marks: Marks, budget: Budget) -> list[Output]:
+    def _deltas(self, deltas: Iterable[PreparedDelta], marks: Marks, budget: Budget) -> list[Output]:
         outputs = []
-        for delta in component.deltas:
+        for delta in deltas:
             table, _ = self.relations.resolve(delta.scan)
-            if marks.get(table, len(table)) < len(table):
-                outputs.append(self._run(delta.prepared, marks, budget))
+            old = marks.get(table)
+            if old is not None and old < table.size:
+                few = table.size - old <= FEW
+                outputs.append(self._run(delta.prepared, marks, budget, few))
         return outputs
 
-    def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget) -> Output:
-        """Run one pipeline."""
+    def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget, few: bool = False) -> Output:
+        """Run one pipeline; `few` says that it starts from few rows."""
         cost = self.costs.get(prepared.rule)
         if cost is None:
             cost = self.costs[prepared.rule] = RuleCost()
@@ -208,7 +232,7 @@ class Driver:
         started = budget.now() if budget.now is not None else 0.0
         rows: list[Row] | None = None
         columns: list[Ids] | None = None
-        if self._suits_loops(prepared, marks):
+        if (few and prepared.loops) or self._suits_loops(prepared, marks):
             rows = prepared.quick.run(self.relations, marks, budget)
             cost.rows += len(rows)
         else:

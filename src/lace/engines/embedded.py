@@ -14,14 +14,19 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from lace.algebra import Budget, RelationProgram
-from lace.engines.dictionary import Dictionary
+from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.driver import Change, Driver, RuleCost
-from lace.engines.known import KnownFacts, Stretch
+from lace.engines.known import KnownFacts
 from lace.engines.prepared import PreparedProgram
-from lace.engines.relations import Marks, Relations
+from lace.engines.relations import Marks, Relations, Stretch
+from lace.engines.whole import Outcome, WholeProgram
 from lace.errors import EngineError, LaceError
 from lace.facts import VALUE_BYTES, Columns, Fact, Predicate, Values
 
@@ -38,7 +43,8 @@ class Database:
 
     def __init__(self, facts: Iterable[Fact] = (), *, value_bytes: int = VALUE_BYTES) -> None:
         self.relations = Relations(Dictionary(value_bytes=value_bytes))
-        self._prepared: dict[int, PreparedProgram] = {}
+        self._prepared: dict[int, _Prepared] = {}
+        """By the program's identity, while somebody holds it."""
         self.add(facts)
 
     def add(self, facts: Iterable[Fact]) -> None:
@@ -57,12 +63,13 @@ class Database:
 
     def prepare(self, program: RelationProgram) -> PreparedProgram:
         """Make a program ready; the same one is made ready once."""
-        prepared = self._prepared.get(id(program))
-        if prepared is None or prepared.program is not program:
-            prepared = self._prepared[id(program)] = PreparedProgram(program)
-            while len(self._prepared) > 64:
-                self._prepared.pop(next(iter(self._prepared)))
-        return prepared
+        return self._prepare(program).prepared
+
+    def _prepare(self, program: RelationProgram) -> _Prepared:
+        known = self._prepared.get(id(program))
+        if known is None:
+            known = self._prepared[id(program)] = _Prepared(program, self._prepared)
+        return known
 
     def evaluate(
         self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
@@ -76,28 +83,67 @@ class Database:
             relations.add(predicate, rows)
         if program.unranked is not None and any(relations.size(pairs) for pairs in program.ranked()):
             program = program.unranked
-        return EmbeddedEvaluation(self.prepare(program), relations, budget)
+        known = self._prepare(program)
+        outcome = None if given else known.whole_over(self.relations).run(budget)
+        return EmbeddedEvaluation(known.prepared, relations, budget, outcome)
+
+
+class _Prepared:
+    """A program made ready, and its function over the present facts; forgotten with the program."""
+
+    __slots__ = ("_program", "_whole", "prepared")
+
+    def __init__(self, program: RelationProgram, known: dict[int, _Prepared]) -> None:
+        key = id(program)
+        self._program = ref(program, lambda _: known.pop(key, None))
+        self._whole: WholeProgram | None = None
+        self.prepared = PreparedProgram(program)
+
+    def whole_over(self, relations: Relations) -> WholeProgram:
+        """Return the program as one function, bound to facts as they are."""
+        if self._whole is None or not self._whole.fits(relations):
+            self._whole = WholeProgram(self.prepared, relations)
+        return self._whole
 
 
 class EmbeddedEvaluation:
     """A program with its facts resident."""
 
-    def __init__(self, prepared: PreparedProgram, relations: Relations, budget: Budget) -> None:
+    def __init__(
+        self, prepared: PreparedProgram, relations: Relations, budget: Budget, outcome: Outcome | None = None
+    ) -> None:
         self._prepared = prepared
         self._relations = relations
-        self._driver = Driver(prepared, relations)
+        self._outcome = outcome
+        self._driving: Driver | None = None
         self._latest: Callable[[], EmbeddedResult | None] = _nobody
         """The current version, while somebody holds it."""
+        self._versions: list[ref[EmbeddedResult]] = []
+        """All versions that somebody may hold."""
         self._ready = False
         """Whether every table that the program reads has been made."""
-        self._check_base(budget, derived=False)
-        self._driver.evaluate(budget)
-        self._check_base(budget, derived=True)
+        self._most_given: int | None = None
+        """No more base facts than this are read, as far as they have been counted."""
+        if outcome is None:
+            self._driving = Driver(prepared, relations)
+            self._check_base(budget, derived=False)
+            self._driving.evaluate(budget)
+            self._check_base(budget, derived=True)
+
+    @property
+    def _driver(self) -> Driver:
+        """The driver; after a run of the whole program it is made when more than the answers is wanted."""
+        if self._driving is None:
+            assert self._outcome is not None
+            self._driving = Driver(self._prepared, self._relations)
+            self._driving.adopt(self._outcome)
+            self._outcome = None
+        return self._driving
 
     def _check_base(self, budget: Budget, *, derived: bool) -> None:
         """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
         prepared, size = self._prepared, self._relations.size
-        given = sum([size(predicate) for predicate in prepared.given])
+        given = self._most_given = sum([size(predicate) for predicate in prepared.given])
         if not prepared.seen:
             if not derived:
                 budget.check_base(given, "given facts")
@@ -122,8 +168,9 @@ class EmbeddedEvaluation:
         """Return the current version."""
         latest = self._latest()
         if latest is None:
-            latest = EmbeddedResult(self._prepared, self._driver)
+            latest = EmbeddedResult(self)
             self._latest = ref(latest)
+            self._versions.append(self._latest)
         return latest
 
     def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
@@ -138,12 +185,15 @@ class EmbeddedEvaluation:
         self, insert: Iterable[Fact], delete: Iterable[Fact], budget: Budget | None = None
     ) -> EmbeddedResult:
         """Take some base facts away, add others, and return the new version."""
-        inserted, deleted = _by_predicate(insert), _by_predicate(delete)
-        for predicate in {*inserted, *deleted}:
+        inserted, deleted = _by_predicate(insert), _by_predicate(delete) if delete else {}
+        changed = [*inserted, *deleted] if deleted else list(inserted)
+        for predicate in changed:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
-        if (latest := self._latest()) is not None:
-            latest.keep()
+        held = [version for each in self._versions if (version := each()) is not None]
+        for version in held:
+            version.keep(changed)
+        self._versions = [ref(version) for version in held]
         self._latest = _nobody
         if not self._ready:
             # What is made while something is added would not know which of its rows are new.
@@ -151,13 +201,13 @@ class EmbeddedEvaluation:
                 for source in component.reads:
                     self._relations.at(source)
             self._ready = True
-        version = self._relations.version()
+        before = self._relations.version()
         marks: Marks = {}
         try:
             self._apply(inserted, deleted, marks, budget or Budget())
         except LaceError:
             # Back to the facts from before; what was derived on the way is dropped with its tables.
-            self._relations.restore(version, marks)
+            self._relations.restore(before, marks)
             self._driver.evaluate(Budget())
             self._ready = False
             raise
@@ -181,25 +231,66 @@ class EmbeddedEvaluation:
                     if marks.get(table, len(table)) < len(table):
                         change.grown.add(source)
         if change.grown or change.shrunk:
-            self._check_base(budget, derived=False)
+            self._check_more(sum(map(len, inserted.values())), budget)
             self._driver.update(change, marks, budget)
-            self._check_base(budget, derived=True)
+            if self._prepared.seen:
+                self._check_base(budget, derived=True)
+
+    def _check_more(self, more: int, budget: Budget) -> None:
+        """Refuse too many base facts; they are counted only where there could be too many."""
+        if self._most_given is not None and not self._prepared.seen:
+            self._most_given += more
+            if self._most_given <= budget.limits.base_facts:
+                return
+        self._check_base(budget, derived=False)
 
 
 class EmbeddedResult(KnownFacts):
-    """One version of what a program derived."""
+    """One version of what a program derived.
 
-    def __init__(self, prepared: PreparedProgram, driver: Driver) -> None:
+    After a run of a whole program it holds the rows as that found them; tables are made of them when
+    something asks for more than how many there are, and before anything changes.
+    """
+
+    def __init__(self, evaluation: EmbeddedEvaluation) -> None:
+        self._outcome = evaluation._outcome
+        if self._outcome is None:
+            self._open(evaluation)
+        else:
+            self._evaluation = evaluation
+
+    def _open(self, evaluation: EmbeddedEvaluation) -> None:
+        driver = evaluation._driver
         self._derived: dict[Predicate, Stretch] = {}
-        for component in prepared.components:
+        for component in evaluation._prepared.components:
             for predicate in component.component.predicates:
                 table = driver.table(predicate)
                 self._derived[predicate] = (table, len(table))
         super().__init__(driver, self._derived)
 
+    def __getattr__(self, name: str) -> Any:
+        # Only asked for what is not there yet: the first time that the tables are needed.
+        if "_evaluation" not in self.__dict__:
+            raise AttributeError(name)
+        self._open(self.__dict__.pop("_evaluation"))
+        return getattr(self, name)
+
     def count(self, predicate: Predicate) -> int:
         """Return how many facts were derived for a predicate."""
+        if self._outcome is not None:
+            return len(self._outcome.rows.get(predicate, ()))
         return self._derived[predicate][1] if predicate in self._derived else 0
+
+    def columns(self, predicate: Predicate) -> list[Ids]:
+        """Return the derived facts of a predicate as columns of positions, in no particular order."""
+        if self._outcome is not None and predicate in self._outcome.rows:
+            rows = self._outcome.rows[predicate]
+            if predicate.arity == 1:
+                return [np.fromiter(rows, np.int32, len(rows))]
+            flat = np.fromiter(chain.from_iterable(rows), np.int32, len(rows) * predicate.arity)
+            return list(flat.reshape(len(rows), predicate.arity).T)
+        table, size = self._derived[predicate]
+        return table.columns(0, size)
 
     def facts(self, predicate: Predicate) -> list[Values]:
         """Return the derived facts of a predicate, sorted as text."""
@@ -216,6 +307,15 @@ class EmbeddedResult(KnownFacts):
         if table.quick:
             return [tuple(texts(row)) for row in table.rows(0, size)]
         return list(zip(*(texts(column.tolist()) for column in table.columns(0, size)), strict=True))
+
+    def rounds(self, predicate: Predicate) -> list[int]:
+        """Return the round of each derived fact of a predicate, in the order of `unsorted`."""
+        if predicate in self._supplied:
+            return [self.step(predicate, values) or 0 for values in self.unsorted(predicate)]
+        if predicate not in self._derived:
+            return []
+        table, size = self._derived[predicate]
+        return [table.round_of(number) for number in range(size)]
 
     def all_facts(self) -> set[Fact]:
         """Return every derived fact."""

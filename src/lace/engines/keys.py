@@ -17,6 +17,8 @@ Numbers = NDArray[np.int64]
 
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)  # the golden ratio in 64 bits, as a signed integer
 _MASK = (1 << 64) - 1
+_HALF = 1 << 63
+"""Added before the mask and taken off after it, an integer wraps as a signed one of 64 bits does."""
 
 
 class RowKeys:
@@ -70,10 +72,9 @@ class RowKeys:
                 key = key << self._bits | value
             return key
         for value in row[1:]:
-            key = _signed(key * _MIX)
-            key ^= key >> 29
-            key = _signed(key + value)
-        key = _signed(key * _MIX)
+            key = (key * _MIX + _HALF & _MASK) - _HALF
+            key = ((key ^ key >> 29) + value + _HALF & _MASK) - _HALF
+        key = (key * _MIX + _HALF & _MASK) - _HALF
         return key ^ (key >> 32)
 
     def add_new(self, columns: list[Ids], domain: int) -> list[Ids]:
@@ -131,15 +132,15 @@ class RowKeys:
             fresh &= ~held
         if not fresh.all():
             keys, order = keys[fresh], order[fresh]
-        if len(keys):
-            # Rows keep the order in which they came: an answer's order must not depend on hashes.
-            by_arrival = np.argsort(order)
-            numbers = np.empty(len(keys), np.int64)
-            numbers[by_arrival] = self._size + np.arange(len(keys))
-            self._size += len(keys)
-            self._add_run(keys, numbers)
-            order = order[by_arrival]
-        return [column[order] for column in columns]
+        if not len(keys):
+            return [column[:0] for column in columns]
+        # Rows keep the order in which they came: an answer's order must not depend on hashes.
+        chosen = np.zeros(len(columns[0]), np.bool_)
+        chosen[order] = True
+        numbers = self._size + (np.cumsum(chosen) - 1)[order]
+        self._size += len(keys)
+        self._add_run(keys, numbers)
+        return columns if len(keys) == len(chosen) else [column[chosen] for column in columns]
 
     def _add_run(self, keys: Numbers, numbers: Numbers) -> None:
         # Geometric merging keeps few runs; a stable sort of two sorted halves is a merge.
@@ -224,8 +225,3 @@ class RowKeys:
         if self._tuples is not None:
             return row in self._tuples
         return self.number(row) is not None
-
-
-def _signed(number: int) -> int:
-    number &= _MASK
-    return number - (1 << 64) if number >> 63 else number

@@ -2,7 +2,7 @@
 
 Rules of this file:
 1. Tables only grow, so a version of one is a number of rows. Base tables are read where they stand until
-   they are about to change; only then does a version note which they were, and how long.
+   they are about to change; only then does a version note which these were, and how long.
 2. An answer costs what it yields: rows become texts one by one, when somebody takes them.
 """
 
@@ -13,12 +13,10 @@ from itertools import chain
 
 from lace.engines.dictionary import UNKNOWN
 from lace.engines.driver import Driver
-from lace.engines.relations import PARTED, Marks
+from lace.engines.relations import PARTED, Held, Stretch
 from lace.engines.table import Table
 from lace.facts import Predicate, Values
 
-Stretch = tuple[Table, int]
-"""The first rows of a table."""
 Find = Callable[[Values], Iterable[Values]]
 
 
@@ -31,7 +29,7 @@ class KnownFacts:
         self._rules = derived
         self._whole = derived
         self._supplied: dict[Predicate, Table] = {}
-        self._sizes: Marks | None = None
+        self._kept: dict[Predicate, Held] = {}
         if driver.derived:
             self._whole = dict(derived)
             for predicate in driver.derived:
@@ -39,19 +37,25 @@ class KnownFacts:
                 self._whole[predicate] = (table, len(table))
                 self._supplied[predicate] = driver.supplied(predicate)
 
-    def keep(self) -> None:
-        """Hold on to the base tables as they are, before they change."""
-        if self._sizes is None:
-            self._relations, self._sizes = self._relations.snapshot()
+    def keep(self, predicates: Iterable[Predicate]) -> None:
+        """Hold on to base relations as they are, before they change."""
+        for predicate in predicates:
+            if predicate not in self._kept:
+                self._kept[predicate] = self._relations.held(predicate)
 
     def _stretches(self, predicate: Predicate, name: str | None) -> list[Stretch]:
         """Return the tables that together hold the facts of a predicate, or those of one name."""
         if predicate in self._whole:
             return [self._whole[predicate]]
-        tables = self._relations.tables(predicate, name)
-        if self._sizes is None:
-            return [(table, len(table)) for table in tables]
-        return [(table, self._sizes[table]) for table in tables]
+        held = self._kept.get(predicate)
+        if held is None:
+            held = self._relations.held(predicate)
+        if name is None and held.whole is not None:
+            return [held.whole]
+        if name is None:
+            return list(held.parts.values())
+        part = held.parts.get(self._dictionary.find(name))
+        return [] if part is None else [part]
 
     def size(self, predicate: Predicate) -> int:
         """Return how many facts of a predicate there are, given or derived."""

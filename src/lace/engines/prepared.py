@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from lace.algebra import (
     Component,
@@ -35,23 +36,28 @@ class PreparedPipeline:
     """The predicates of its own component that it joins."""
     loops: bool
     """Whether it can be a function."""
+    derived: frozenset[Predicate]
+    """What the program derives."""
     functions: list[QuickPipeline]
 
     @property
     def quick(self) -> QuickPipeline:
         """The pipeline as a function."""
         if not self.functions:
-            self.functions.append(QuickPipeline(self.pipeline))
+            self.functions.append(QuickPipeline(self.pipeline, self.derived))
         return self.functions[0]
 
 
 class PreparedDelta:
     """What runs when something is new in one join of a rule; ordered when it is first needed."""
 
-    __slots__ = ("_at", "_component", "_prepared", "_rule", "scan")
+    __slots__ = ("_at", "_component", "_derived", "_prepared", "_rule", "scan")
 
-    def __init__(self, component: Component, rule: RuleProgram, at: int, scan: Scan) -> None:
+    def __init__(
+        self, component: Component, rule: RuleProgram, at: int, scan: Scan, derived: frozenset[Predicate]
+    ) -> None:
         self._component = component
+        self._derived = derived
         self._rule = rule
         self._at = at
         self._prepared: PreparedPipeline | None = None
@@ -61,72 +67,94 @@ class PreparedDelta:
     def prepared(self) -> PreparedPipeline:
         """The pipeline."""
         if self._prepared is None:
-            self._prepared = _pipeline(self._component, self._rule.rule, delta(self._rule, self._at))
+            pipeline = delta(self._rule, self._at)
+            self._prepared = _pipeline(self._component, self._rule.rule, pipeline, self._derived)
         return self._prepared
 
 
-@dataclass(frozen=True, slots=True)
 class PreparedComponent:
     """One component with what it reads."""
 
-    component: Component
-    wholes: tuple[PreparedPipeline, ...]
-    deltas: tuple[PreparedDelta, ...]
-    reads: frozenset[Source]
-    strict: frozenset[Source]
-    """What it negates or counts: a change there can take facts away."""
-    views: tuple[Source, ...]
-    """What it reads through a view."""
+    def __init__(self, component: Component, derived: frozenset[Predicate]) -> None:
+        self.component = component
+        self.wholes = tuple(
+            [_pipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
+        )
+        self.deltas = tuple(
+            [
+                PreparedDelta(component, rule, at, join.scan, derived)
+                for rule in component.rules
+                for at, join in enumerate(deltas(rule))
+            ]
+        )
+        self._derived = derived
+
+    @cached_property
+    def own_deltas(self) -> tuple[PreparedDelta, ...]:
+        """Those that start from something that the component itself derives."""
+        return tuple(delta for delta in self.deltas if delta.scan.predicate in self.component.predicates)
+
+    @cached_property
+    def deltas_of(self) -> dict[Source, list[PreparedDelta]]:
+        """Those that start from each source."""
+        found: dict[Source, list[PreparedDelta]] = {}
+        for each in self.deltas:
+            found.setdefault(source_of(each.scan, self._derived), []).append(each)
+        return found
+
+    @cached_property
+    def reads(self) -> frozenset[Source]:
+        """What it reads."""
+        return frozenset(source_of(scan, self._derived) for whole in self.wholes for scan in whole.scans)
+
+    @cached_property
+    def strict(self) -> frozenset[Source]:
+        """What it negates or counts: a change there can take facts away."""
+        rules = self.component.rules
+        return frozenset(
+            source_of(scan, self._derived) for rule in rules for scan in strict_scans(rule.whole)
+        )
+
+    @cached_property
+    def views(self) -> tuple[Source, ...]:
+        """What it reads through a view."""
+        return tuple(sorted((source for source in self.reads if source.view is not None), key=str))
 
 
 class PreparedProgram:
     """A program with all its components prepared."""
 
     def __init__(self, program: RelationProgram) -> None:
-        self.program = program
-        self.derived = program.derived() | program.ranked()
         heads = program.derived()
-        self.components = tuple(_prepare(component, heads) for component in program.components)
-        read = sorted({source for component in self.components for source in component.reads}, key=str)
-        self.sources: dict[Predicate, list[Source]] = {}
+        self.derived = heads | program.ranked()
+        self.components = tuple([PreparedComponent(component, heads) for component in program.components])
+        scans = [scan for each in self.components for whole in each.wholes for scan in whole.scans]
+        self.given = frozenset([scan.predicate for scan in scans if scan.view is None]) - heads
+        """The base predicates that are read as they are."""
+        self.seen = frozenset(
+            [(s.predicate, s.view) for s in scans if s.view is not None and s.predicate not in self.given]
+        )
+        """Those that are only seen through a view, with it."""
+        self._heads = heads
+
+    @cached_property
+    def sources(self) -> dict[Predicate, list[Source]]:
         """What the program reads of each base predicate as it is, views among them."""
-        for source in read:
+        found: dict[Predicate, list[Source]] = {}
+        for source in {source for component in self.components for source in component.reads}:
             plain = [Source(source.predicate, source.name)]
             if source.view is not None:
                 plain.append(Source(source.view))
             for each in plain:
-                known = self.sources.setdefault(each.predicate, [])
-                if each.predicate not in heads and each not in known:
+                known = found.setdefault(each.predicate, [])
+                if each.predicate not in self._heads and each not in known:
                     known.append(each)
-        whole = {source.predicate for source in read if source.view is None} - heads
-        self.given = frozenset(whole)
-        """The base predicates that are read as they are."""
-        self.seen = frozenset(
-            (source.predicate, source.view)
-            for source in read
-            if source.view is not None and source.predicate not in whole
-        )
-        """Those that are only seen through a view, with it."""
+        return found
 
 
-def _prepare(component: Component, derived: frozenset[Predicate]) -> PreparedComponent:
-    wholes = tuple(_pipeline(component, rule.rule, rule.whole) for rule in component.rules)
-    reads = frozenset(source_of(scan, derived) for whole in wholes for scan in whole.scans)
-    return PreparedComponent(
-        component,
-        wholes,
-        tuple(
-            PreparedDelta(component, rule, at, join.scan)
-            for rule in component.rules
-            for at, join in enumerate(deltas(rule))
-        ),
-        reads,
-        frozenset(source_of(scan, derived) for rule in component.rules for scan in strict_scans(rule.whole)),
-        tuple(source for source in sorted(reads, key=str) if source.view is not None),
-    )
-
-
-def _pipeline(component: Component, rule: int, pipeline: Pipeline) -> PreparedPipeline:
+def _pipeline(
+    component: Component, rule: int, pipeline: Pipeline, derived: frozenset[Predicate]
+) -> PreparedPipeline:
     first = pipeline.steps[0] if pipeline.steps else None
     read = tuple(scans(pipeline))
     own = [
@@ -136,4 +164,4 @@ def _pipeline(component: Component, rule: int, pipeline: Pipeline) -> PreparedPi
     ]
     loops = sum(isinstance(step, Join) for step in pipeline.steps) <= MOST_LOOPS
     start = first.scan if isinstance(first, Join) else None
-    return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, [])
+    return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, derived, [])

@@ -13,7 +13,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -42,11 +42,13 @@ from lace.engines.rank import ranks_before
 from lace.engines.relations import PARTED, Marks, Relations, stretch
 from lace.engines.table import Row
 from lace.engines.tests import passes
+from lace.facts import Predicate
 
 Run = Callable[..., None]
 
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
+_INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,15 @@ def code_of(source: str) -> CodeType:
 class QuickPipeline:
     """A pipeline as a function."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        writer = _ArgumentWriter(pipeline)
+    def __init__(self, pipeline: Pipeline, derived: Collection[Predicate]) -> None:
+        writer = _ArgumentWriter(pipeline, derived)
         self.source = writer.source()
         self.pipeline = pipeline
         self._needs = writer.needs
         scope: dict[str, Any] = {}
         exec(code_of(self.source), scope)
-        self._function: Run = scope["run"]
+        # Taken out: a function that its own scope holds lives until somebody looks for cycles.
+        self._function: Run = scope.pop("run")
 
     def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:
         """Return the rows of the head, repeats included."""
@@ -85,45 +88,45 @@ class QuickPipeline:
 
 
 def _bind(need: _Need, relations: Relations, marks: Marks, budget: Budget) -> Any:
-    dictionary = relations.dictionary
-    match need.kind:
-        case "constant":
-            return dictionary.find(need.what)
-        case "head":
-            return dictionary.intern(need.what)
-        case "test":
-            return text_test(need.what, dictionary.text)
-        case "rank":
-            return _rank_test(need.what, relations, budget)
+    if not isinstance(need.what, Scan):
+        dictionary = relations.dictionary
+        match need.kind:
+            case "constant":
+                return dictionary.find(need.what)
+            case "head":
+                return dictionary.intern(need.what)
+            case "test":
+                return Answers(need.what, dictionary.text)
+        return _rank_test(need.what, relations, budget)
     scan: Scan = need.what
     table, _ = relations.resolve(scan)
-    if need.kind == "size":
-        start, stop = stretch(table, scan.part, marks)
-        return stop - start
-    if need.kind == "rows":
-        return table.rows(*stretch(table, scan.part, marks))
-    if need.kind == "new":
-        old = marks.get(table)
-        return frozenset() if old is None or old == len(table) else frozenset(table.rows(old))
+    if need.kind == "lookup":
+        return table.lookup(need.places)
     if need.kind == "table":
         return table.holder()
-    return table.lookup(need.places)
+    if need.kind == "new":
+        old = marks.get(table)
+        return () if old is None or old == table.size else frozenset(table.rows(old))
+    start, stop = stretch(table, scan.part, marks)
+    return stop - start if need.kind == "size" else table.rows(start, stop)
 
 
-def text_test(test: Test, text: Callable[[int], str]) -> Callable[..., bool]:
-    """Return a test of positions that remembers what it said."""
-    known: dict[tuple[int, ...], bool] = {}
-    terms = test.terms()
+class Answers(dict[object, bool]):
+    """What a test says about positions, asked once for each."""
 
-    def ask(*ids: int) -> bool:
-        answer = known.get(ids)
-        if answer is None:
-            given = iter(ids)
-            texts = [term.value if isinstance(term, Constant) else text(next(given)) for term in terms]
-            answer = known[ids] = passes(test, texts)
+    def __init__(self, test: Test, text: Callable[[int], str]) -> None:
+        self._test = test
+        self._text = text
+        self._terms = test.terms()
+        self._one = sum(isinstance(term, Column) for term in self._terms) == 1
+
+    def __missing__(self, key: Any) -> bool:
+        given = iter((key,) if self._one else key)
+        texts = [
+            term.value if isinstance(term, Constant) else self._text(next(given)) for term in self._terms
+        ]
+        answer = self[key] = passes(self._test, texts)
         return answer
-
-    return ask
 
 
 def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable[[int], bool]:
@@ -139,11 +142,16 @@ def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable
 class LoopWriter:
     """Writes the loops of pipelines line by line; what they read is named by whoever makes the function."""
 
-    def __init__(self, depth: int) -> None:
+    bare = False
+    """Whether a row of one value is that value, without a tuple around it."""
+
+    def __init__(self, depth: int, derived: Collection[Predicate]) -> None:
         self.lines: list[str] = []
+        self._derived = derived
         self._depth = depth
         self._names: dict[str, str] = {}
         self._loops = 0
+        self._first: list[str] = []
 
     def over(self) -> str:
         """Return what to do where the steps pass what is left of them."""
@@ -192,7 +200,7 @@ class LoopWriter:
                 case SemiJoin(scan):
                     self._condition(self._count(scan, 1))
                 case AntiJoin(scan):
-                    self._condition(f"not {self._count(scan, 1)}")
+                    self._condition(self._count(scan, 1), holds=False)
                 case CountTest(scan, op, bound):
                     self._condition(f"{self._count(scan, None)} {op} {bound}")
                 case RankTest():
@@ -203,20 +211,30 @@ class LoopWriter:
             self._names[term.name] if isinstance(term, Column) else self.constant(term.value, head=True)
             for term in pipeline.project
         ]
-        self.write(f"emit({_row(head)})")
+        self._open()
+        self.write(f"emit({self._row(head)})")
         self._depth = before
 
     def write(self, line: str) -> None:
         """Write one line at the present depth."""
-        self.lines.append("    " * self._depth + line)
+        self.lines.append(_INDENTS[self._depth] + line)
 
-    def _condition(self, test: str) -> None:
+    def _condition(self, test: str, *, holds: bool = True) -> None:
         # Leaving early instead of nesting: Python bounds how deep blocks may stand in each other.
         if self._loops:
-            self.write(f"if not ({test}): continue")
+            self.write(f"if {'not ' if holds else ''}({test}): continue")
         else:
-            self.write(f"if {test}:")
+            self._first.append(f"{'' if holds else 'not '}({test})")
+
+    def _open(self) -> None:
+        """Write what has to hold before anything is walked through, all of it as one condition."""
+        if self._first:
+            self.write(f"if {' and '.join(self._first)}:")
             self._depth += 1
+            self._first = []
+
+    def _row(self, values: list[str]) -> str:
+        return values[0] if self.bare and len(values) == 1 else f"({''.join(f'{v}, ' for v in values)})"
 
     def _known(self, scan: Scan) -> dict[int, str]:
         """Return the places of a scan whose value is known, and how it is called."""
@@ -226,7 +244,7 @@ class LoopWriter:
         for at, place in enumerate(scan.places):
             if isinstance(place, Column) and place.name in self._names:
                 known[at] = self._names[place.name]
-        apart = PARTED.get(scan.predicate)
+        apart = None if scan.predicate in self._derived else PARTED.get(scan.predicate)
         for at, place in enumerate(scan.places):
             # By a constant at this place the relation is kept apart: there is nothing left to check.
             if isinstance(place, Constant) and at != apart:
@@ -254,12 +272,16 @@ class LoopWriter:
                     equal.append(f"r[{fresh[place.name]}] == r[{at}]")
                 fresh.setdefault(place.name, at)
         matching = self._matching(scan, known)
+        self._open()
         self.write(f"{rows} = {f'[r for r in {matching} if {_all(equal)}]' if equal else matching}")
         self.write(f"steps += len({rows})")
         self.write(f"if steps > left: {self.over()}")
         for name in fresh:
             self._names[name] = f"v{len(self._names)}"
-        if 2 * len(fresh) >= len(scan.places):
+        if self.bare and len(scan.places) == 1:
+            self.write(f"for {next((self._names[name] for name in fresh), '_')} in {rows}:")
+            self._depth += 1
+        elif 2 * len(fresh) >= len(scan.places):
             named = {at: self._names[name] for name, at in fresh.items()}
             inside = "".join(f"{named.get(at, '_')}, " for at in range(len(scan.places)))
             self.write(f"for {inside or '_ '}in {rows}:")
@@ -283,11 +305,16 @@ class LoopWriter:
                 first.setdefault(place.name, at)
         if not known and not equal:
             return self.size(scan)
-        if enough is not None and not equal and (scan.part is Part.ALL or self.new(scan) is None):
+        new = None if scan.part is Part.ALL else self.new(scan)
+        if enough is not None and not equal:
             if len(known) == len(scan.places):
-                return f"({_row([known[at] for at in sorted(known)])} in {self.table(scan)})"
-            if known:
-                return f"({_key(list(known.values()))} in {self.lookup(scan, tuple(known))})"
+                row = self._row([known[at] for at in sorted(known)])
+                if scan.part is Part.NEW and new is not None:
+                    return f"{row} in {new}"
+                held = f"{row} in {self.table(scan)}"
+                return held if new is None else f"({held} and {row} not in {new})"
+            if known and new is None:
+                return f"{_key(list(known.values()))} in {self.lookup(scan, tuple(known))}"
         rows = self._matching(scan, known)
         return f"len([r for r in {rows} if {_all(equal)}])" if equal else f"len({rows})"
 
@@ -305,10 +332,6 @@ class LoopWriter:
         return self._names[term.name] if isinstance(term, Column) else self.constant(term.value)
 
 
-def _row(values: list[str]) -> str:
-    return f"({''.join(f'{each}, ' for each in values)})"
-
-
 def _key(values: list[str]) -> str:
     return values[0] if len(values) == 1 else f"({', '.join(values)})"
 
@@ -320,10 +343,11 @@ def _all(conditions: list[str]) -> str:
 class _ArgumentWriter(LoopWriter):
     """Writes the function of one pipeline; all that it reads is an argument."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(depth=1)
+    def __init__(self, pipeline: Pipeline, derived: Collection[Predicate]) -> None:
+        super().__init__(1, derived)
         self.needs: list[_Need] = []
         self._texts: dict[tuple[str, str], str] = {}
+        self._news: dict[int, str] = {}
         self.pipeline(pipeline)
 
     def source(self) -> str:
@@ -364,10 +388,12 @@ class _ArgumentWriter(LoopWriter):
         return self._need("lookup", scan, places)
 
     def new(self, scan: Scan) -> str | None:
-        return self._need("new", scan)
+        if id(scan) not in self._news:
+            self._news[id(scan)] = self._need("new", scan)
+        return self._news[id(scan)]
 
     def test(self, test: Test, given: list[str]) -> str:
-        return f"{self._need('test', test)}({', '.join(given)})"
+        return f"{self._need('test', test)}[{', '.join(given) or '()'}]"
 
     def rank(self, test: RankTest, item: str) -> str:
         return f"{self._need('rank', test)}({item})"

@@ -50,6 +50,19 @@ def source_of(scan: Scan, derived: Collection[Predicate]) -> Source:
 
 
 Marks = dict[Table, int]
+Stretch = tuple[Table, int]
+"""The first rows of a table."""
+
+
+class Held(NamedTuple):
+    """The tables of one relation at some time."""
+
+    whole: Stretch | None
+    """All of it, where it is not kept apart, or has been put together."""
+    parts: dict[int, Stretch]
+    """By name."""
+
+
 Version = tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]
 
 
@@ -58,6 +71,8 @@ class Relations:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self.dictionary = dictionary
+        self.changes = 0
+        """How often facts were added or taken away."""
         self._tables: dict[Predicate, Table] = {}
         self._parts: dict[Predicate, dict[int, Table]] = {}
         self._derived: set[Predicate] = set()
@@ -75,13 +90,14 @@ class Relations:
     def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
         return dict(self._tables), {predicate: dict(parts) for predicate, parts in self._parts.items()}
 
-    def snapshot(self) -> tuple[Relations, Marks]:
-        """Return the tables as they are and how many rows each has; they may grow, at their ends only."""
-        other = Relations(self.dictionary)
-        other._tables, other._parts = self._copied()
-        other._derived = set(self._derived)
-        stores: list[dict[Any, Table]] = [other._tables, *other._parts.values()]
-        return other, {table: len(table) for tables in stores for table in tables.values()}
+    def held(self, predicate: Predicate) -> Held:
+        """Return the tables of a relation as they are, and how many rows each has."""
+        table = self._tables.get(predicate)
+        whole = None if table is None else (table, table.size)
+        if self._part_place(predicate) is None:
+            return Held(whole or (Table(predicate.arity, self.dictionary), 0), {})
+        parts = self._parts.get(predicate, {})
+        return Held(whole, {name: (part, part.size) for name, part in parts.items()})
 
     def version(self) -> Version:
         """Return the tables as they are, for going back to."""
@@ -156,8 +172,12 @@ class Relations:
         predicate, name, view = source
         if view is not None:
             return self._seen_through(source, view).table
-        if name is None:
-            return self.table(predicate)
+        return self.table(predicate) if name is None else self.part(source)
+
+    def part(self, source: Source) -> Table:
+        """Return the part of a relation under a name."""
+        predicate, name, _ = source
+        assert name is not None
         part = self._parts.get(predicate, {}).get(self.dictionary.find(name))
         return Table(predicate.arity, self.dictionary) if part is None else part
 
@@ -189,8 +209,9 @@ class Relations:
     def visible(self, predicate: Predicate, view: Predicate) -> int:
         """Return how many facts of a predicate a view shows."""
         seen = self.table(view)
-        tables = self.tables(predicate, None)
-        return sum(len(SeenRelation(table, seen, self.dictionary).table) for table in tables)
+        whole, parts = self.held(predicate)
+        stretches = parts.values() if whole is None else [whole]
+        return sum(len(SeenRelation(table, seen, self.dictionary).table) for table, _ in stretches)
 
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
@@ -198,28 +219,28 @@ class Relations:
             return sum(map(len, self._parts.get(predicate, {}).values()))
         return len(self._tables[predicate]) if predicate in self._tables else 0
 
-    def tables(self, predicate: Predicate, name: str | None) -> list[Table]:
-        """Return the tables that together hold a predicate's facts; of one kept apart, those of a name."""
-        if self._part_place(predicate) is None or (name is None and predicate in self._tables):
-            return [self._tables[predicate]] if predicate in self._tables else []
-        parts = self._parts.get(predicate, {})
-        if name is None:
-            return list(parts.values())
-        part = parts.get(self.dictionary.find(name))
-        return [] if part is None else [part]
-
     def add(self, predicate: Predicate, facts: Sequence[Values], marks: Marks | None = None) -> int:
         """Add facts given as texts; mark where the new rows of each table begin."""
         if not facts:
             return 0
-        few = FEW_FACTS if self.size(predicate) <= FEW_FACTS else FEW_MORE
-        if len(facts) <= few or predicate.arity == 0:
-            intern = self.dictionary.intern
-            return self._add_rows(predicate, [tuple([intern(v) for v in fact]) for fact in facts], marks)
-        columns = [self.dictionary.intern_column(column) for column in zip(*facts, strict=True)]
-        return self.add_columns(predicate, columns, marks)
+        count = len(facts)
+        if (
+            count <= FEW_MORE
+            or predicate.arity == 0
+            or (count <= FEW_FACTS and self.size(predicate) <= FEW_FACTS)
+        ):
+            return self._add_rows(predicate, [self.dictionary.intern_row(fact) for fact in facts], marks)
+        return self.add_columns(predicate, self.dictionary.intern_rows(facts), marks)
+
+    def _changed(self, marks: Marks | None) -> None:
+        self.changes += 1
+        if marks is None:
+            # Who marks nothing goes on from nothing: what views show is looked at anew.
+            self._seen.clear()
+            self._resolved.clear()
 
     def _add_rows(self, predicate: Predicate, rows: list[Row], marks: Marks | None) -> int:
+        self._changed(marks)
         at = self._part_place(predicate)
         if at is None:
             return _marked(self.own_table(predicate), marks).add_rows(rows)
@@ -233,6 +254,7 @@ class Relations:
 
     def add_columns(self, predicate: Predicate, columns: list[Ids], marks: Marks | None = None) -> int:
         """Add facts given as columns of positions."""
+        self._changed(marks)
         at = self._part_place(predicate)
         if at is None:
             return _marked(self.own_table(predicate), marks).add_columns(columns)
@@ -296,8 +318,8 @@ def _marked(table: Table, marks: Marks | None) -> Table:
 
 def stretch(table: Table, part: Part, marks: Marks) -> tuple[int, int]:
     """Return the first row that a scan of this part reads, and the one after its last."""
-    size = len(table)
+    size = table.size
+    if part is Part.ALL:
+        return 0, size
     old = marks.get(table, size)
-    if part is Part.NEW:
-        return old, size
-    return (0, old) if part is Part.OLD else (0, size)
+    return (old, size) if part is Part.NEW else (0, old)

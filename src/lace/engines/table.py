@@ -11,7 +11,9 @@ Rules of this file:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,9 @@ class Table:
         self._base = 0
         self._columns: list[Ids] = [np.empty(0, np.int32) for _ in range(arity)]
         self._filled = 0
-        self._keys = RowKeys(arity)
+        self._row_keys = RowKeys(arity)
+        self._keyed = 0
+        """So many rows are in the keys; rows that are known to be distinct go in when somebody asks."""
         self._column_indexes: dict[int, ColumnIndex] = {}
         self._listing: Ids = np.empty(0, np.int32)
         self._listed = 0
@@ -54,6 +58,14 @@ class Table:
         """Whether all rows are tuples."""
         return self._base == 0
 
+    def _keys(self) -> RowKeys:
+        """Return the rows kept as columns as a set."""
+        if self._keyed < self._base:
+            self._row_keys.add_new([c[self._keyed : self._base] for c in self._columns], len(self.dictionary))
+            self._row_keys.settled(self._columns)
+            self._keyed = self._base
+        return self._row_keys
+
     # Adding
 
     def add_rows(self, rows: Iterable[Row]) -> int:
@@ -62,7 +74,7 @@ class Table:
         based = self._base > 0
         indexes = self._tail_indexes
         for row in rows:
-            if row in tail or (based and self._keys.contains_row(row)):
+            if row in tail or (based and self._keys().contains_row(row)):
                 continue
             tail[row] = self.size
             self.size += 1
@@ -79,18 +91,23 @@ class Table:
         if not len(columns[0]):
             return 0
         self._settle()
-        fresh = self._keys.add_new(columns, len(self.dictionary))
+        fresh = self._keys().add_new(columns, len(self.dictionary))
         count = len(fresh[0])
         if count:
             self._append(fresh)
-            self._base = self.size = self._filled
+            self._keyed = self._base = self.size = self._filled
         return count
+
+    def add_distinct(self, columns: list[Ids]) -> None:
+        """Add rows that are known to be new and distinct."""
+        self._settle()
+        self._append(columns)
+        self._base = self.size = self._filled
 
     def _settle(self) -> None:
         """Turn the tail into columns."""
         if self._tail:
             self._fill()
-            self._keys.add_new([c[self._base : self._filled] for c in self._columns], len(self.dictionary))
             self._base = self.size
             self._tail = {}
             self._tail_indexes = {}
@@ -112,7 +129,7 @@ class Table:
                 self._columns[at] = column = grown
             column[self._filled : stop] = fresh[at]
         self._filled = stop
-        self._keys.settled(self._columns)
+        self._row_keys.settled(self._columns)
 
     # Reading
 
@@ -140,21 +157,28 @@ class Table:
     def contains(self, columns: list[Ids]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Tell which of the given rows are here."""
         self._settle()
-        return self._keys.contains(columns)
+        return self._keys().contains(columns)
 
     def __contains__(self, row: Row) -> bool:
-        return row in self._tail or (self._base > 0 and self._keys.contains_row(row))
+        return row in self._tail or (self._base > 0 and self._keys().contains_row(row))
 
-    def holder(self) -> Container[Row]:
+    def holder(self) -> dict[Row, int] | Table:
         """Return what tells quickest, until rows are added, whether a row is here."""
         return self._tail if self._base == 0 else self
+
+    def all_rows(self) -> dict[Row, int]:
+        """Return all rows with their numbers, to be read until more are added."""
+        return self._tail if self._base == 0 else {row: number for number, row in enumerate(self.rows())}
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[Row]:
         """Return a stretch of the rows as tuples."""
         stop = self.size if stop is None else stop
         if start >= self._base:
-            tail = list(self._tail)
-            return tail[start - self._base : stop - self._base]
+            if stop == self.size and 2 * start > stop + self._base:
+                last = list(islice(reversed(self._tail), stop - start))
+                last.reverse()
+                return last
+            return list(self._tail)[start - self._base : stop - self._base]
         if self.arity == 0:
             return [()] * (stop - start)
         return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))
@@ -169,17 +193,19 @@ class Table:
             self._tail_indexes[places] = index
         return index if self._base == 0 else _BaseLookup(self, places, index)
 
-    def base_rows(self, places: tuple[int, ...], key: object) -> Iterator[Row]:
-        """Yield the rows kept as columns only that have this key."""
-        wanted = (key,) if len(places) == 1 else key
-        assert isinstance(wanted, tuple)
-        index = self.column_index(places[0])
-        columns = self._columns
-        for number in index.rows(wanted[0]):
-            if number < self._base and all(
-                columns[place][number] == value for place, value in zip(places[1:], wanted[1:], strict=True)
-            ):
-                yield tuple([int(column[number]) for column in columns])
+    def base_rows(self, places: tuple[int, ...], key: Any) -> list[Row]:
+        """Return the rows kept as columns only that have this key."""
+        if len(places) == 1:
+            numbers = self._base_index(places[0]).rows(key)
+        else:
+            numbers = self._numbers(places, key, self._base_index)
+        base, columns = self._base, self._columns
+        return [tuple([column.item(number) for column in columns]) for number in numbers if number < base]
+
+    def _base_index(self, place: int) -> ColumnIndex:
+        """Return an index of one column that knows all rows kept as columns only, maybe more."""
+        index = self._column_indexes.get(place)
+        return index if index is not None and index.size >= self._base else self.column_index(place)
 
     def number(self, row: Row) -> int | None:
         """Return the number of a row."""
@@ -189,10 +215,12 @@ class Table:
             return None
         if self.arity == 1:
             return self._number_of(row[0])
-        if not self._keys.contains_row(row):
+        if not self._keys().contains_row(row):
             return None
-        number = self._keys.number(row)
-        return self._numbers(tuple(range(self.arity)), row)[0] if number is None else number
+        number = self._keys().number(row)
+        return (
+            self._numbers(tuple(range(self.arity)), row, self.column_index)[0] if number is None else number
+        )
 
     def _number_of(self, value: int) -> int | None:
         """Return the number of the row of a single value, from a list of all values that is made once."""
@@ -210,7 +238,7 @@ class Table:
     def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterator[Row]:
         """Yield those of the first `size` rows that hold the values of a key at some places."""
         if places and self._base:
-            columns, numbers = self._columns, self._numbers(places, key)
+            columns, numbers = self._columns, self._numbers(places, key, self.column_index)
             return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
         if not places:
             stretches = range(0, size, 1024)
@@ -225,9 +253,11 @@ class Table:
         number = self.number(row)
         return number is not None and number < size
 
-    def _numbers(self, places: tuple[int, ...], key: Row) -> list[int]:
+    def _numbers(
+        self, places: tuple[int, ...], key: Row, index_of: Callable[[int], ColumnIndex]
+    ) -> list[int]:
         """Return the numbers of the rows that hold the values of a key at some places."""
-        by, index = 0, self.column_index(places[0])
+        by, index = 0, index_of(places[0])
         if len(places) == 1:
             return index.rows(key[0])
         fewest = index.count(key[0])
@@ -235,7 +265,7 @@ class Table:
             if fewest <= FEW_NUMBERS:
                 break
             # Many rows hold this value: another place may tell more apart.
-            other = self.column_index(places[at])
+            other = index_of(places[at])
             count = other.count(key[at])
             if count < fewest:
                 by, index, fewest = at, other, count
@@ -262,8 +292,8 @@ class Table:
         other._base, other._filled = self._base, self._filled
         # Cut to what is filled: the next addition makes room of its own.
         other._columns = [column[: self._filled] for column in self._columns]
-        other._keys = self._keys.copy()
-        other._keys.settled(other._columns)
+        other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
+        other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
         return other
@@ -301,13 +331,13 @@ class _BaseLookup:
         self._index = index
 
     def get(self, key: object, default: object = ()) -> list[Row]:
-        found = list(self._table.base_rows(self._places, key))
+        found = self._table.base_rows(self._places, key)
         if self._index:
             found += self._index.get(key, ())
         return found
 
     def __contains__(self, key: object) -> bool:
-        return key in self._index or next(self._table.base_rows(self._places, key), None) is not None
+        return key in self._index or bool(self._table.base_rows(self._places, key))
 
 
 Lookup = dict[object, list[Row]] | _BaseLookup

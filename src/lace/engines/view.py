@@ -83,11 +83,14 @@ class SeenRelation:
             return
         columns = base.columns(start, stop)
         mask = shown[columns[0]]
+        if not len(self.table) and start == 0 and stop == len(base) and mask.all():
+            self.table = base.copy(self._dictionary)
+            return
         columns = [column[mask] for column in columns]
         if len(columns[0]) + len(self.table) <= FEW_SEEN:
             self.table.add_rows(zip(*(column.tolist() for column in columns), strict=True))
         else:
-            self.table.add_columns(columns)
+            self.table.add_distinct(columns)
 
 
 def _holds_all(table: Table, other: Table) -> bool:

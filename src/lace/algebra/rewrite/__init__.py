@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lace.algebra.nodes import Join, Pipeline, RelationProgram, RuleProgram
+from lace.algebra.nodes import Component, Join, Pipeline, RelationProgram, RuleProgram
 from lace.algebra.rewrite.closure import mark_closures
 from lace.algebra.rewrite.exists import drop_repeats, keep_instead_of_join
 from lace.algebra.rewrite.order import delta_pipeline, order_steps
@@ -15,25 +15,31 @@ from lace.algebra.rewrite.view import restrict
 
 def drop_repeated_steps(program: RelationProgram) -> RelationProgram:
     """Drop what a rule says twice."""
-    return _each_rule(program, lambda rule: replace(rule, whole=drop_repeats(rule.whole)))
+
+    def once(rule: RuleProgram) -> RuleProgram:
+        whole = drop_repeats(rule.whole)
+        return rule if whole is rule.whole else replace(rule, whole=whole)
+
+    return _each_rule(program, once)
 
 
 def order_rules(program: RelationProgram) -> RelationProgram:
     """Order the steps of every rule; the source order stays with it, for what runs on additions."""
 
     def ordered(rule: RuleProgram) -> RuleProgram:
-        steps = order_steps(rule.whole.steps, rule.whole.project)
-        return replace(rule, source=rule.whole, whole=keep_instead_of_join(replace(rule.whole, steps=steps)))
+        source = rule.whole
+        ordered = Pipeline(order_steps(source.steps, source.project), source.head, source.project)
+        return RuleProgram(rule.rule, keep_instead_of_join(ordered), source)
 
     return _each_rule(program, ordered)
 
 
 def _each_rule(program: RelationProgram, change: Callable[[RuleProgram], RuleProgram]) -> RelationProgram:
-    return program.with_components(
-        tuple(
-            replace(component, rules=tuple(map(change, component.rules))) for component in program.components
-        )
-    )
+    components = []
+    for component in program.components:
+        rules = tuple(map(change, component.rules))
+        components.append(Component(component.predicates, rules, component.recursive, component.closure))
+    return program.with_components(tuple(components))
 
 
 def deltas(rule: RuleProgram) -> tuple[Join, ...]:

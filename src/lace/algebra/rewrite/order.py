@@ -8,7 +8,6 @@ of what the limits count. Ten thousand atoms in a rule are ordered in about as m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from lace.algebra.nodes import (
@@ -41,7 +40,9 @@ class _Order:
         self.bound: set[str] = set()
         self.ordered: list[Step] = []
         self.done = [step is first for step in steps]
-        outer = _outer_columns(steps, project)
+        # Only counts have columns of their own, which nobody else names.
+        counts = any(isinstance(step, CountTest) for step in steps)
+        outer = _outer_columns(steps, project) if counts else None
         self.missing: list[set[str]] = [
             set() if isinstance(step, Join) else _needs(step, outer) for step in steps
         ]
@@ -91,9 +92,15 @@ class _Order:
 
     def cost(self, scan: Scan) -> tuple[bool, int, int]:
         """Return less for scans with every place bound, then for most bound places, then fewest new ones."""
-        fixed = sum(isinstance(place, Constant) for place in scan.places)
-        joined = sum(isinstance(place, Column) and place.name in self.bound for place in scan.places)
-        free = sum(isinstance(place, Column) and place.name not in self.bound for place in scan.places)
+        fixed = joined = free = 0
+        for place in scan.places:
+            if isinstance(place, Constant):
+                fixed += 1
+            elif place is not None:
+                if place.name in self.bound:
+                    joined += 1
+                else:
+                    free += 1
         return not (free == 0 and joined > 0), -(100 * bool(joined) + 2 * joined + fixed), free
 
 
@@ -108,14 +115,15 @@ def _outer_columns(steps: tuple[Step, ...], project: tuple[Term, ...]) -> set[st
     return found
 
 
-def _needs(step: Step, outer: set[str]) -> set[str]:
+def _needs(step: Step, outer: set[str] | None) -> set[str]:
     """Return the columns that must be bound before a step that binds none can run."""
     if isinstance(step, Filter):
         return {term.name for term in step.test.terms() if isinstance(term, Column)}
     if isinstance(step, RankTest):
         return {step.item.name}
     assert isinstance(step, SemiJoin | AntiJoin | CountTest)
-    return {name for name in step.scan.columns() if name in outer}
+    names = set(step.scan.columns())
+    return names if outer is None else names & outer
 
 
 def delta_pipeline(pipeline: Pipeline, at: int) -> Pipeline:
@@ -129,8 +137,9 @@ def delta_pipeline(pipeline: Pipeline, at: int) -> Pipeline:
     first = _with_part(joins[at], Part.NEW)
     later = [_with_part(join, Part.OLD) for join in joins[at + 1 :]]
     steps: tuple[Step, ...] = (first, *joins[:at], *later, *rest)
-    return replace(pipeline, steps=order_steps(steps, pipeline.project, first))
+    return Pipeline(order_steps(steps, pipeline.project, first), pipeline.head, pipeline.project)
 
 
 def _with_part(join: Join, part: Part) -> Join:
-    return Join(replace(join.scan, part=part))
+    scan = join.scan
+    return Join(Scan(scan.predicate, scan.places, part, scan.view))

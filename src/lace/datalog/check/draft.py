@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
+from lace.datalog.canonical import in_canonical_order
 from lace.datalog.dependencies import Components, Dependency, components, dependencies
 from lace.datalog.facets import Facet
 from lace.datalog.rules import Rule
@@ -31,6 +33,8 @@ class Draft:
     """Lines with a syntax error."""
     lost: bool = False
     """Whether rules are missing because their lines could not be read."""
+    texts: Sequence[str] = ()
+    """The canonical lines of the rules, where somebody wrote them already."""
 
     @cached_property
     def heads(self) -> dict[Predicate, list[Rule]]:
@@ -49,6 +53,23 @@ class Draft:
     def components(self) -> Components:
         """Predicates that need each other, lowest group first."""
         return components(self.rules, self.needs)
+
+    @cached_property
+    def lines(self) -> dict[str, Rule]:
+        """The rules by their canonical lines, in canonical order."""
+        if self.texts:
+            return dict(sorted(zip(self.texts, self.rules, strict=True), key=itemgetter(0)))
+        return in_canonical_order(self.rules)
+
+    @cached_property
+    def canonical_needs(self) -> tuple[Dependency, ...]:
+        """What depends on what, in the order of the program that this becomes."""
+        return dependencies(tuple(self.lines.values()))
+
+    @cached_property
+    def canonical_components(self) -> Components:
+        """The groups of that program."""
+        return components(tuple(self.lines.values()), self.canonical_needs)
 
     def sound(self) -> list[Rule]:
         """Return the rules that have been read without a mistake."""

@@ -12,13 +12,17 @@ from lace.datalog.rules import Cardinality, Const, Rule, Span, TextShape
 
 def check_limits(draft: Draft) -> Iterator[Diagnostic]:
     """Find atoms with too many terms and constants with too many bytes."""
+    most = FIXED.arity
     for rule in draft.rules:
         for atom in (rule.head, *rule.mentions()):
-            arity = len(atom.terms)
-            if arity > FIXED.arity:
-                yield diagnose("L-602", atom.span, predicate=shown(atom.name), seen=arity, bound=FIXED.arity)
+            arity = atom.predicate.arity
+            if arity > most:
+                yield diagnose("L-602", atom.span, predicate=shown(atom.name), seen=arity, bound=most)
+        start, end = rule.span[1:3]
+        # A character has at most four bytes: most rules, and most constants, need no counting.
+        if start < end <= start + FIXED.constant_bytes // 4:
+            continue
         for value, span in _constants(rule):
-            # A character has at most four bytes: most constants need no counting.
             if len(value) * 4 > FIXED.constant_bytes:
                 size = len(value.encode())
                 if size > FIXED.constant_bytes:

@@ -19,6 +19,8 @@ def check_strata(draft: Draft) -> Iterator[Diagnostic]:
 
     030: "no predicate may transitively depend on itself through a negative edge or cardinality edge".
     """
+    if not _any_strict(draft):
+        return
     group_of = {predicate: at for at, group in enumerate(draft.components) for predicate in group}
     inside: dict[int, list[Dependency]] = {}
     for need in draft.needs:
@@ -36,6 +38,15 @@ def check_strata(draft: Draft) -> Iterator[Diagnostic]:
                 what="absence" if strict.kind == "negative" else "count",
                 cycle=_spelled(cycle),
             )
+
+
+def _any_strict(draft: Draft) -> bool:
+    """Tell whether there is such a cycle, from what the finished program needs to know as well."""
+    strict = [need for need in draft.canonical_needs if need.kind != "positive"]
+    if not strict:
+        return False
+    group_of = {p: at for at, group in enumerate(draft.canonical_components) for p in group}
+    return any(group_of[need.head] == group_of.get(need.on) for need in strict)
 
 
 def _way(needs: list[Dependency], start: Predicate, goal: Predicate) -> list[Dependency]:
