@@ -28,11 +28,10 @@ from coincurve.context import GLOBAL_CONTEXT
 from bench.harness import Contender, Goal, Line, main
 from lace.facts import RECORD_PREDICATES, Columns, facts_of_record, parse_fact_line, write_fact_line
 from lace.porcelain import Shape, generate
-from lace.porcelain.sources import find_sources
 from lace.porcelain.transfer import Importer
 from lace.record import MARKLINE_BYTES, Plex, parse_record
 from lace.signing import Secret, sign, verify
-from lace.stores import SqliteStore
+from lace.stores import SqliteStore, find_sources
 from lace.text import digest
 
 SEED = 2
