@@ -10,15 +10,27 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.sh"))
+ON_SPARK = ("demo.sh",)
 
 
 @pytest.mark.net
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(each, marks=[pytest.mark.spark] * (each.name in ON_SPARK), id=each.name)
+        for each in EXAMPLES
+    ],
+)
 def test_an_example_runs_and_leaves_nothing_behind(path: Path, tmp_path: Path) -> None:
     bins = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     world = {"PATH": bins, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), "LC_ALL": "C"}
+    world["DEMO_RECORDS"] = "2000"
     done = subprocess.run(
         ["sh", str(path)], cwd=tmp_path, env=world, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []
+    if path.name in ON_SPARK:
+        told = done.stdout
+        assert "rejected 3 parts" in told or "rejected 4 parts" in told, told
+        assert "because" in told.lower() or "rule" in told.lower()

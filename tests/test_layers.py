@@ -16,7 +16,7 @@ FILES = sorted(LACE.rglob("*.py"))
 
 @cache
 def real_door(package: str) -> frozenset[str] | None:
-    door = LACE / package / "__init__.py"
+    door = LACE.joinpath(*package.split("."), "__init__.py")
     return door_names(ast.parse(door.read_text(encoding="utf-8"))) if door.exists() else None
 
 
@@ -97,6 +97,12 @@ def test_a_guest_in_the_wrong_room_is_caught_and_in_its_own_is_welcome(guest: st
         ("iltp.stream", "print('here')", "may not call print()"),
         ("text.ids", "from blake3 import blake3", "guest of text.digest"),
         ("engines.embedded", "import pyspark", "guest of engines.spark, pipeline"),
+        ("engines.embedded", "from lace.engines.spark import SparkEngine", "works without it"),
+        (
+            "pipeline.rules",
+            "from lace.engines.spark.loop import Loop",
+            "lace.engines.spark.loop.Loop is a window",
+        ),
         ("stores.sqlite", "import requests", "no guest of this house"),
         ("attic.box", "import re", "attic is on no floor"),
         ("record.parse", "from lace.attic import box", "lace.attic is on no floor"),
@@ -118,6 +124,8 @@ def test_a_violation_is_caught_with_a_sentence(module: str, source: str, fault: 
         ("record.parse", "import re\nfrom dataclasses import dataclass\nfrom lace.errors import RecordError"),
         ("stores.sqlite", "import os, threading, time, apsw"),
         ("engines.spark", "import os, pyspark, numpy"),
+        ("engines.spark.loop", "import time, pyspark, pyarrow\nfrom lace.engines.driver import SMALL"),
+        ("pipeline.rules", "from lace.engines.spark import SparkEngine"),
         ("porcelain.lace", "def open_lake():\n    from lace.pipeline import Lake"),
         (
             "cli.stat",

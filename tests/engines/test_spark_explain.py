@@ -35,7 +35,10 @@ ASKED: list[Fact] = [
 ]
 
 
-@pytest.mark.parametrize("strategy", ["local", "parts", "loop"])
+@pytest.mark.parametrize(
+    "strategy",
+    ["loop", pytest.param("local", marks=pytest.mark.slow), pytest.param("parts", marks=pytest.mark.slow)],
+)
 def test_explanations_are_those_of_the_embedded_engine(tiny: SparkSession, strategy: str) -> None:
     program = parse_program(RULES)
     compiled = compile_program(program)

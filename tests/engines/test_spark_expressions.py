@@ -41,7 +41,7 @@ def what_is_asked() -> list[Test]:
     pieces = list(dict.fromkeys(PIECES))
     found += [
         Shape(X, Constant(start), delims, Constant(end))
-        for start, delims, end in list(product(pieces, dict.fromkeys(DELIMS), pieces))[::7]
+        for start, delims, end in list(product(pieces, dict.fromkeys(DELIMS), pieces))[::29]
     ]
     return found
 
@@ -51,7 +51,9 @@ def test_every_test_of_every_pair_of_texts_is_the_same(tiny: SparkSession) -> No
 
     from lace.engines.spark.expressions import holds
 
-    pairs = list(product(VALUES, VALUES))
+    # Every third pair; the step must not divide the number of texts, or some would never stand on the right.
+    assert len(VALUES) % 3
+    pairs = list(product(VALUES, VALUES))[::3]
     frame = tiny.createDataFrame(pairs, "X string, Y string")
     asked = what_is_asked()
 

@@ -260,8 +260,8 @@ class Relations:
             return _marked(self.own_table(predicate), marks).add_columns(columns)
         count = 0
         names = columns[at]
-        for name in np.unique(names).tolist():
-            chosen = names == name
+        for name in np.flatnonzero(np.bincount(names)).tolist():
+            chosen = np.flatnonzero(names == name)
             part = _marked(self._part(predicate, name), marks)
             count += part.add_columns([column[chosen] for column in columns])
         if predicate in self._tables:

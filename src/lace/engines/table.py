@@ -29,6 +29,10 @@ FEW_NUMBERS = 64
 """So many rows are looked through one by one."""
 
 
+MOST_VALUES = 64
+"""Values of a column are marked in a list of all texts while there are at most so many for each row."""
+
+
 class Table:
     """The rows of one predicate."""
 
@@ -90,6 +94,10 @@ class Table:
             return self.add_rows([()] if len(columns) else [])
         if not len(columns[0]):
             return 0
+        if not self.size and self.arity > 1 and _any_distinct(columns, len(self.dictionary)):
+            # The rows differ without being compared; they go into the keys when somebody asks.
+            self.add_distinct(columns)
+            return self.size
         self._settle()
         fresh = self._keys().add_new(columns, len(self.dictionary))
         count = len(fresh[0])
@@ -287,6 +295,8 @@ class Table:
 
     def copy(self, dictionary: Dictionary) -> Table:
         """Return a table that can grow apart from this one, over a dictionary that holds its texts."""
+        # Whoever copies is about to add: the keys are made here, once for all copies.
+        self._keys()
         other = Table(self.arity, dictionary)
         other.size, other.rounds = self.size, list(self.rounds)
         other._base, other._filled = self._base, self._filled
@@ -341,6 +351,19 @@ class _BaseLookup:
 
 
 Lookup = dict[object, list[Row]] | _BaseLookup
+
+
+def _any_distinct(columns: list[Ids], domain: int) -> bool:
+    """Tell whether one of the columns holds no value twice, as far as that is soon seen."""
+    size = len(columns[0])
+    if domain > MOST_VALUES * size:
+        return False
+    for column in columns:
+        held = np.zeros(domain, np.bool_)
+        held[column] = True
+        if np.count_nonzero(held) == size:
+            return True
+    return False
 
 
 def _key(row: Row, places: tuple[int, ...]) -> object:

@@ -1,4 +1,4 @@
-"""020: records seen as facts. Pure; facts come only from records that validation made."""
+"""020: records seen as facts, and who may see them. Pure; facts come only from validated records."""
 
 from lace.facts.columns import Columns, FieldColumns, NotARecordFact
 from lace.facts.fact import (
@@ -23,11 +23,14 @@ from lace.facts.lines import (
 from lace.facts.of_record import facts_of_record
 from lace.facts.segment import DamagedSegment, Segment, merge_segments, read_segment, write_segment
 from lace.facts.source import FactSource, SetSource
+from lace.facts.view import CAN_QUERY_RECORD, GATED, NotAView, View, check_view, full_view, query_view
 
 __all__ = [
-    "RECORD_PREDICATES", "VALUE_BYTES",
+    "CAN_QUERY_RECORD", "GATED", "RECORD_PREDICATES", "VALUE_BYTES",
     "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "NotAFactLine", "NotARecordFact",
-    "Predicate", "Segment", "SetSource", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values",
-    "check_fact", "check_value", "facts_of_record", "merge_segments", "parse_constant", "parse_fact_line",
-    "read_segment", "write_constant", "write_fact_line", "write_segment",
+    "NotAView", "Predicate", "Segment", "SetSource", "UnwritableValue", "ValueNotText", "ValueTooLong",
+    "Values", "View",
+    "check_fact", "check_value", "check_view", "facts_of_record", "full_view", "merge_segments",
+    "parse_constant", "parse_fact_line", "query_view", "read_segment", "write_constant", "write_fact_line",
+    "write_segment",
 ]  # fmt: skip

@@ -72,8 +72,13 @@ appender.screen.layout.type = PatternLayout
 appender.screen.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
+logger.executor.name = org.apache.spark.executor
+logger.executor.level = off
+logger.scheduler.name = org.apache.spark.scheduler
+logger.scheduler.level = off
 """
-"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy."""
+"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. A task
+that fails reaches its caller as an error; the trace of it on the screen would only tell it twice."""
 
 
 class NoSpark(EngineError):

@@ -17,6 +17,7 @@ from lace.pipeline.lake.fsck import Health, fsck
 from lace.pipeline.lake.manifest import manifest_path
 from lace.pipeline.lake.write import new_name, write_table
 from lace.pipeline.rows import batch_of_rows
+from lace.pipeline.tables import RECORD_TABLES
 from lace.record import make_blob, parse_record
 from lace.text import digest, write_record_id
 from tests.pipeline.lake.filling import fill, written
@@ -47,7 +48,7 @@ def test_a_sound_lake_is_sound(lake: Lake) -> None:
     health = fsck(lake, signatures=True)
     assert kinds(health) == {}
     assert (health.version, health.records, health.orphans) == (2, 60, ())
-    assert health.facts == sum(lake.snapshot().rows(t) for t in ("fields", "links", "blobs", "plexes"))
+    assert health.facts == sum(lake.snapshot().rows(t) for t in RECORD_TABLES)
     assert fsck(lake, version=1).records == 40
 
 

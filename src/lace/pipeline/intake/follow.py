@@ -53,9 +53,7 @@ class NotOverConnect(EngineError):
     """A stream whose batches would be handled in another process than this one."""
 
     code = "ingest/not-over-connect"
-    text = (
-        "a folder cannot be followed over Spark Connect: run this where the driver is, or ingest anew"
-    )
+    text = "a folder cannot be followed over Spark Connect: run this where the driver is, or ingest anew"
 
 
 @dataclass(slots=True)

@@ -119,7 +119,7 @@ def fsck(
         snapshot.version,
         len(files),
         found.records,
-        found.facts,
+        found.facts + found.records,  # `Have` is the record itself
         dict(sorted(found.faults.items())),
         tuple(found.told),
         orphans,

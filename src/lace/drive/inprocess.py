@@ -1,0 +1,252 @@
+"""An exchange between two stores of one process, without blocks (050, In-memory interlace engine).
+
+    setup and hello ── two real machines, so that plan, terms and runtime facts are those of any exchange
+    loops ──────────── send sets, claims, requests and records go from one side to the other as values
+
+"The engine should still preserve the abstract state transitions." The gates, the tallies and the rule for
+another loop are the machine's own functions; what is left out is the text, the digests and the turns.
+
+Rules of this file:
+1. The end is that of two machines over the same stores: records, rejections, loops and cause.
+2. A record is validated again before it is stored, whoever had it before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lace.drive.host import Host
+from lace.drive.side import BATCH
+from lace.errors import LaceError, RecordError
+from lace.interlace import (
+    Begin,
+    BlockReceived,
+    Cause,
+    Closed,
+    Evaluated,
+    Evaluation,
+    EvaluationFailed,
+    Event,
+    Exchange,
+    InterlaceMachine,
+    InterlaceResult,
+    Loop,
+    LoopLimit,
+    Moment,
+    NeedEvaluation,
+    Output,
+    PlanAgreed,
+    Purpose,
+    RecordsSent,
+    RecordsStored,
+    ResourceReceived,
+    SendBlock,
+    SendRecords,
+    SendResource,
+    Settings,
+    StoreFailed,
+    TransferLimit,
+    cause_of,
+    may_serve,
+    needs_another_loop,
+    requestable,
+    store_outcome,
+)
+from lace.record import parse_record
+
+
+class _Stopped(Exception):
+    """One side cannot go on."""
+
+    def __init__(self, error: LaceError) -> None:
+        self.error = error
+
+
+@dataclass
+class Party:
+    """One side: what it brings, and what answers for it."""
+
+    settings: Settings
+    host: Host
+    machine: InterlaceMachine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.machine = InterlaceMachine(self.settings)
+
+    @property
+    def exchange(self) -> Exchange:
+        """What the side knows."""
+        return self.machine.exchange
+
+    def evaluate(self, purpose: Purpose) -> Evaluation:
+        """Evaluate the policy of this side over its store as it is now."""
+        agreed = self.exchange.agreed
+        need = NeedEvaluation(purpose, agreed.runtime(self.settings), agreed.advertised.take_changes())
+        answer = self.host.evaluate(need)
+        if isinstance(answer, EvaluationFailed):
+            raise _Stopped(answer.error)
+        assert isinstance(answer, Evaluated)
+        return answer.evaluation
+
+
+def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[InterlaceResult, InterlaceResult]:
+    """Run a bounded exchange between two stores; `left` is operand 0."""
+    parties = (left, right)
+    failed = _negotiate(parties, now)
+    if failed is not None:
+        return failed
+    try:
+        while True:
+            over_limit = _loop(parties)
+            ending = _ending(parties, over_limit)
+            if ending is not None:
+                break
+    except _Stopped as stopped:
+        ending = cause_of(stopped.error), stopped.error
+    zero, one = (party.exchange.result(*ending) for party in parties)
+    for party in parties:
+        party.host.remember(party.exchange.agreed.advertised.cursor())
+    return zero, one
+
+
+def _negotiate(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResult, InterlaceResult] | None:
+    """Bring both machines to an agreed plan; return how it ended where there is none."""
+    waiting: tuple[list[Event | BlockReceived], list[Event | BlockReceived]] = ([Begin()], [Begin()])
+    closed: dict[int, InterlaceResult] = {}
+    agreed = 0
+    while any(waiting) and not closed:
+        for index, party in enumerate(parties):
+            events, waiting[index][:] = list(waiting[index]), []
+            for event in events:
+                for output in party.machine.receive(event, now):
+                    if isinstance(output, Closed):
+                        closed[index] = output.result
+                    elif isinstance(output, PlanAgreed):
+                        agreed += 1
+                        _prepare(party, output)
+                    else:
+                        waiting[1 - index].extend(_carry(output))
+                if index in closed:
+                    break
+    if not closed:
+        assert agreed == len(parties)
+        return None
+    error = next(iter(closed.values())).error
+    zero, one = (
+        closed.get(index) or party.exchange.result(Cause.PEER_CLOSED, error)
+        for index, party in enumerate(parties)
+    )
+    return zero, one
+
+
+def _carry(output: Output) -> list[Event | BlockReceived]:
+    if isinstance(output, SendResource):
+        return [ResourceReceived(output.id, output.kind, output.text.encode())]
+    return [BlockReceived(output.facts)] if isinstance(output, SendBlock) else []
+
+
+def _prepare(party: Party, agreed: PlanAgreed) -> None:
+    answer = party.host.prepare(agreed)
+    if isinstance(answer, EvaluationFailed):
+        raise answer.error
+    party.exchange.agreed.remember(answer.cursor)
+
+
+def _loop(parties: tuple[Party, Party]) -> bool:
+    """Run one pass of advertise, reconcile, request and transfer; tell whether a limit stopped a sender."""
+    for party in parties:
+        party.exchange.loop = Loop()
+        party.exchange.round.loops += 1
+        party.exchange.loop.own_differs = party.exchange.agreed.own.update(party.evaluate(Purpose.ADVERTISE))
+    for party, other in (parties, parties[::-1]):
+        said = other.exchange.agreed
+        party.exchange.agreed.advertised.begin_loop()
+        party.exchange.agreed.advertised.set_all(
+            {record: said.own.claims(record, said.source) for record in said.own.ids}
+        )
+    wanted = [_choose(party) for party in parties]
+    for party in parties:
+        party.exchange.loop.requested_any = any(wanted)
+    responses = [
+        _respond(party, wanted[1 - index]) if wanted[1 - index] else ([], [], False)
+        for index, party in enumerate(parties)
+    ]
+    for index, party in enumerate(parties):
+        _receive(party, wanted[index], *responses[1 - index][:2])
+    return any(over_limit for *_, over_limit in responses)
+
+
+def _choose(party: Party) -> list[str]:
+    evaluation = party.evaluate(Purpose.REQUEST)
+    party.exchange.round.reconciled = True
+    return requestable(party.exchange, evaluation)[: party.settings.local.request_records]
+
+
+def _respond(party: Party, asked: list[str]) -> tuple[list[tuple[str, bytes]], list[str], bool]:
+    """Return the records that a side sends, those that it has not got, and whether a limit stopped it."""
+    exchange, local = party.exchange, party.settings.local
+    evaluation = party.evaluate(Purpose.SERVE)
+    sendable = [record for record in asked if may_serve(exchange, evaluation, record)]
+    held_back = [record for record in asked if record not in set(sendable)]
+    records: list[tuple[str, bytes]] = []
+    within = exchange.agreed.terms.limits.max_total_transferred_bytes - exchange.round.bytes_sent
+    serviced = tuple(sendable[: local.service_records])
+    sent = party.host.load(
+        SendRecords(serviced, within, local.service_bytes), lambda raw: records.append(("", raw))
+    )
+    if isinstance(sent, StoreFailed):
+        raise _Stopped(sent.error)
+    assert isinstance(sent, RecordsSent)
+    for record, size in sent.sent:
+        exchange.round.sent[record] = None
+        exchange.round.bytes_sent += size
+    held_back += sent.missing
+    exchange.round.held_back.update(dict.fromkeys(held_back))
+    named = [(record, raw) for (record, _), (_, raw) in zip(sent.sent, records, strict=True)]
+    return named, held_back, sent.over_limit
+
+
+def _receive(party: Party, asked: list[str], came: list[tuple[str, bytes]], missing: list[str]) -> None:
+    """Validate and store what came; note what did not."""
+    exchange = party.exchange
+    outstanding = dict.fromkeys(asked)
+    for record_id, raw in came:
+        del outstanding[record_id]
+        exchange.round.bytes_received += len(raw)
+        try:
+            party.host.arrive(parse_record(raw, party.settings.record_limits))
+        except RecordError as error:
+            exchange.reject(record_id, error)
+        if party.host.waiting >= BATCH:
+            _store(party)
+    _store(party)
+    for record_id in missing:
+        outstanding.pop(record_id, None)
+        exchange.miss(record_id)
+    exchange.round.deferred = tuple(outstanding)
+
+
+def _store(party: Party) -> None:
+    outcome = party.host.commit()
+    if isinstance(outcome, StoreFailed):
+        raise _Stopped(outcome.error)
+    if isinstance(outcome, RecordsStored):
+        store_outcome(party.exchange, outcome)
+
+
+def _ending(parties: tuple[Party, Party], over_limit: bool) -> tuple[Cause, LaceError | None] | None:
+    """Return how the exchange ends after this loop; None where another one follows."""
+    exchange = parties[0].exchange
+    limits = exchange.agreed.terms.limits
+    if over_limit:
+        return Cause.TRANSFER_LIMIT, TransferLimit(
+            limit="max_total_transferred_bytes",
+            bound=limits.max_total_transferred_bytes,
+            seen="the next record",
+            advice="the next exchange goes on from there",
+        )
+    if not needs_another_loop(exchange):
+        return Cause.FIXED_POINT, None
+    if exchange.round.loops >= limits.max_loop_iterations:
+        return Cause.LOOP_LIMIT, LoopLimit(limit="max_loop_iterations", bound=limits.max_loop_iterations)
+    return None

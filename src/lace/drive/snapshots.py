@@ -1,0 +1,93 @@
+"""Snapshots of a store for evaluations, each continuing from the one before (020, evaluation snapshots).
+
+Rules of this file:
+1. Each snapshot asks the store for its version and replays what was stored and removed since, whoever did it.
+2. Facts come from records that a store validated, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lace.engines import Database
+from lace.errors import StoreError
+from lace.facts import Columns, Fact, facts_of_record
+from lace.policy import Snapshot
+from lace.stores import Added, Store, Version
+from lace.text import RecordId
+
+
+class StoreSnapshots:
+    """Follows one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._version: Version | None = None
+        self._database = Database()
+        self._snapshot: Snapshot | None = None
+        self.have: frozenset[str] = frozenset()
+        """The records of the last snapshot."""
+
+    def take(self, runtime: Iterable[Fact], advertised: Iterable[Fact]) -> Snapshot:
+        """Return a snapshot of the store as it is now."""
+        before = self._snapshot
+        changes = None if before is None else self._changes()
+        if before is None or changes is None:
+            self._load()
+            later = Snapshot(self._database, runtime, advertised)
+        else:
+            added, removed = changes
+            if removed:
+                self._database = self._loaded()
+            else:
+                self._database.add(added)
+            later = before.next(
+                added=added,
+                removed=removed,
+                records=self._database,
+                runtime=runtime,
+                advertised=advertised,
+            )
+        self._snapshot = later
+        return later
+
+    def _load(self) -> None:
+        self._version = self._store.version()
+        self._database = self._loaded()
+        self.have = frozenset(record for _, record in self._store.ids())
+
+    def _loaded(self) -> Database:
+        database = Database()
+        database.add_record_facts(Columns(self._store.segments()))
+        return database
+
+    def _changes(self) -> tuple[list[Fact], list[Fact]] | None:
+        """Return the facts that came and went; None where everything must be read again."""
+        assert self._version is not None
+        version = self._store.version()
+        if version == self._version:
+            return [], []
+        if version.generation != self._version.generation:
+            return None
+        came: dict[RecordId, None] = {}
+        last = self._version.last
+        for entry in self._store.log(last):
+            last = entry.seq
+            if isinstance(entry, Added):
+                came[entry.record_id] = None
+            elif entry.record_id in came:
+                del came[entry.record_id]
+            else:
+                # The bytes of a removed record are gone, and with them what its facts were.
+                return None
+        added: list[Fact] = []
+        for record in came:
+            try:
+                added += facts_of_record(self._store.get(record))
+            except StoreError:
+                return None
+        self._version = Version(version.generation, last)
+        if came:
+            # A new set, since an earlier evaluation may still be looked at.
+            self.have = self.have.union(came)
+        return added, []

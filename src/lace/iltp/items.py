@@ -1,0 +1,193 @@
+r"""What a direction of a stream consists of, as values (060, Stream format).
+
+    Preface, then any number of:  Resource | FactBlock | RecordBytes | PhaseEnd; then Closed | Broken
+
+A fact block comes whole, with the blank line that ends it. Every other blank line is a `PhaseEnd`: the end of
+a record batch, or an empty block; which of the two, only the phase knows. 060: "ILTP does not label phases."
+
+Rules of this file:
+1. Items are frozen, and equal when what they carry is equal; where they stood does not count.
+2. The lines of a block stay bytes until somebody reads them: a block of 64 MiB takes 64 MiB, not ten times as
+   much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import ClassVar, TypeAlias
+
+from lace.errors import InputError
+from lace.facts import Fact, check_fact, parse_fact_line, write_fact_line
+from lace.iltp.faults import ABORT, CannotWrite, StreamFault
+from lace.iltp.grammar import EPOCH_FACT, FACT_LINE, LIMITS, StreamLimits
+from lace.record import LIMITS as RECORD_LIMITS
+from lace.record import Record, RecordLimits, parse_record
+from lace.text import LacegramId, PlanId, RecordId
+
+
+@dataclass(frozen=True, slots=True)
+class Preface:
+    """The line that begins each direction."""
+
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FactBlock:
+    """One or more fact lines and the blank line behind them."""
+
+    raw: bytes = field(repr=False)
+    """The fact lines, each with its LF: valid, and without the comments that stood between them."""
+    offset: int = field(default=0, compare=False)
+
+    @property
+    def size(self) -> int:
+        """PROFILE section 10: "A block's size counts its fact lines with LF."."""
+        return len(self.raw)
+
+    @property
+    def begins_epoch(self) -> bool:
+        """Tell whether this is a setup block."""
+        # No constant holds an LF: behind one, a line begins.
+        return self.raw.startswith(EPOCH_FACT) or b"\n" + EPOCH_FACT in self.raw
+
+    def lines(self) -> Iterator[str]:
+        """Yield the fact lines without their LFs."""
+        for line in BytesIO(self.raw):
+            yield line[:-1].decode()
+
+    def facts(self) -> Iterator[Fact]:
+        r"""Yield the facts in the order of their lines.
+
+        >>> list(FactBlock(b"TickReady('1')\nHelloAllAdvertisedFields()\n").facts())
+        [('TickReady', '1'), ('HelloAllAdvertisedFields',)]
+        """
+        for line in self.lines():
+            if "\\" in line:
+                yield parse_fact_line(line)
+            else:
+                # A quote inside a constant has its backslash: here `','` stands only between two constants.
+                name, _, inside = line.partition("(")
+                yield (name, *inside[1:-2].split("','")) if inside != ")" else (name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A text that later facts name; canonical, and its id is recomputed."""
+
+    id: LacegramId | PlanId
+    kind: str
+    raw: bytes = field(repr=False)
+    """The body lines joined by LF, no LF at the end: the bytes that the id is the hash of."""
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBytes:
+    """One stored record by its ends: nothing else about it is validated.
+
+    Whoever stores it parses it first; what fails there is a rejection, and the stream has gone on already.
+    """
+
+    id: RecordId
+    """What its markline names. Whether that is its hash, `parse` says."""
+    raw: bytes = field(repr=False)
+    offset: int = field(default=0, compare=False)
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.raw)
+
+    def parse(self, limits: RecordLimits = RECORD_LIMITS) -> Record:
+        """Return the record, or raise why these bytes are none (a `RecordError`)."""
+        return parse_record(self.raw, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEnd:
+    """A blank line that ends no fact lines: the end of a record batch, or an empty block."""
+
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A line for people who read a capture: it can be written, and readers skip it."""
+
+    text: str
+    """What stands behind the `#`, mostly a space first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The stream has ended where it may."""
+
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The stream is none from here on; nothing more of it is read."""
+
+    error: StreamFault = field(compare=False)
+    code: str
+    """The error's."""
+    action: ClassVar[str] = ABORT
+
+    @property
+    def offset(self) -> int:
+        """Where the faulty item or line begins."""
+        return self.error.offset
+
+
+Item: TypeAlias = Preface | FactBlock | Resource | RecordBytes | PhaseEnd | Closed | Broken
+"""What a reader gives. `Closed` or `Broken` is the last one."""
+
+Written: TypeAlias = Preface | FactBlock | Resource | RecordBytes | PhaseEnd | Comment
+"""What can be written."""
+
+
+def make_record(record: Record) -> RecordBytes:
+    """Return a record as the item that carries it."""
+    return RecordBytes(record.id, record.raw)
+
+
+def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> FactBlock | PhaseEnd:
+    """Write facts as a block, or as an empty one; a fact that no peer would read is refused.
+
+    >>> make_fact_block([("MayRequest", "B.x.H3")]).raw
+    b"MayRequest('B.x.H3')\\n"
+    """
+    lines = BytesIO()
+    for fact in facts:
+        line = _write_line(fact)
+        if len(line) > limits.fact_line_bytes + 1:
+            reason = f"{len(line) - 1} bytes are over the limit of {limits.fact_line_bytes}: {fact[0]}(…"
+            raise CannotWrite(item="a fact line", reason=reason)
+        if lines.tell() + len(line) > limits.block_bytes:
+            raise CannotWrite(
+                item="a fact block", reason=f"it is over the limit of {limits.block_bytes} bytes"
+            )
+        lines.write(line)
+    raw = lines.getvalue()
+    return FactBlock(raw) if raw else PhaseEnd()
+
+
+def _write_line(fact: Fact) -> bytes:
+    values = "','".join(fact[1:])
+    # Most facts are ASCII without quotes and backslashes: nothing to escape, nothing to compose.
+    if values.isascii() and "\\" not in values and values.count("'") == 2 * max(0, len(fact) - 2):
+        text = f"{fact[0]}('{values}')\n" if len(fact) > 1 else f"{fact[0]}()\n"
+        line = text.encode("utf-8", "replace")
+        if FACT_LINE.fullmatch(line):
+            return line
+    try:
+        line = write_fact_line(check_fact(fact)).encode() + b"\n"
+    except (InputError, UnicodeEncodeError) as error:
+        raise CannotWrite(item="a fact", reason=str(error)) from None
+    if FACT_LINE.fullmatch(line) is None:
+        raise CannotWrite(item="a fact", reason=f"{fact[0][:80]!r} is no predicate name")
+    return line

@@ -1,0 +1,108 @@
+"""Advertisement records: what one side says about one record, as text with a digest (050).
+
+    Advertised('P.…','Opq_V')
+    AdvertisedField('P.…','Opq_V','App','0','ding')
+    AdvertisedField('P.…','Opq_V','Group','0','u')
+
+Rules of this file:
+1. A claim is no fact about a record: it is never made into a `Field`, and nothing here makes a `Have`.
+2. The same record gives the same text on both sides but for the source. A claim whose line would be too
+   long is left out before anything is hashed, also when one side works out what the other will say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from lace.facts import Fact, write_constant
+from lace.text import domain_digest
+
+Claim: TypeAlias = tuple[str, str, str]
+"""Name, index, value: the model of 020's `Field`, claimed and not validated."""
+Claims: TypeAlias = tuple[Claim, ...]
+"""Sorted by name, then by index as a number."""
+Schema: TypeAlias = frozenset[str] | None
+"""The field names that are advertised; None is all of them."""
+
+ADVERTISED: Final = "Advertised"
+ADVERTISED_FIELD: Final = "AdvertisedField"
+LINE_BYTES: Final = 1024
+"""060: "Max fact line length | 1024 bytes excluding LF"."""
+RECORD_DOMAIN: Final = "lace-advertisement-record/v1"
+
+
+def claim_order(claim: Claim) -> tuple[str, int]:
+    """Return what claims are sorted by; code points sort like their UTF-8 bytes."""
+    return claim[0], int(claim[1])
+
+
+def claim_line(start: str, claim: Claim) -> str:
+    """Write a claim; `start` is all of its line up to the name."""
+    name, index, value = claim
+    return f"{start},{write_constant(name)},'{index}',{write_constant(value)})"
+
+
+def _start(record: str, source: str) -> str:
+    return f"{ADVERTISED_FIELD}('{record}','{source}'"
+
+
+def select_claims(fields: Iterable[Claim], schema: Schema) -> Claims:
+    """Return the fields of a schema, in the order of claims.
+
+    >>> select_claims([("Type", "0", "P"), ("App", "0", "ding")], frozenset({"App"}))
+    (('App', '0', 'ding'),)
+    """
+    if schema is not None and not schema:
+        return ()
+    return tuple(sorted([e for e in fields if schema is None or e[0] in schema], key=claim_order))
+
+
+def fit_claims(record: str, source: str, claims: Claims) -> Claims:
+    """Leave out what a source cannot say in one line.
+
+    PROFILE 9: "A claim whose line would pass 1024 bytes is left out".
+    """
+    if not claims:
+        return claims
+    start = _start(record, source)
+    # No character takes more than four bytes, and an escape makes two of one: what is so short, fits.
+    room = LINE_BYTES - 4 * len(start) - 20
+    if all(5 * (len(name) + len(value)) + len(index) <= room for name, index, value in claims):
+        return claims
+    return tuple(each for each in claims if len(claim_line(start, each).encode()) <= LINE_BYTES)
+
+
+def make_claims(record: str, source: str, fields: Iterable[Claim], schema: Schema) -> Claims:
+    """Return what a source claims of a record whose validated fields are given.
+
+    >>> make_claims("P.x.H3", "Opq_a", [("Type", "0", "P"), ("App", "0", "ding")], frozenset({"App"}))
+    (('App', '0', 'ding'),)
+    """
+    return fit_claims(record, source, select_claims(fields, schema))
+
+
+def write_advertisement(record: str, source: str, claims: Claims) -> str:
+    r"""Write the canonical advertisement record; every line ends with LF.
+
+    >>> write_advertisement("P.x.H3", "Opq_a", (("App", "0", "ding"),))
+    "Advertised('P.x.H3','Opq_a')\nAdvertisedField('P.x.H3','Opq_a','App','0','ding')\n"
+    """
+    first = f"{ADVERTISED}('{record}','{source}')\n"
+    if not claims:
+        return first
+    start = _start(record, source)
+    return first + "".join([f"{claim_line(start, claim)}\n" for claim in claims])
+
+
+def advertisement_digest(text: str) -> bytes:
+    """Hash a canonical advertisement record."""
+    return domain_digest(RECORD_DOMAIN, text.encode())
+
+
+def advertisement_facts(record: str, source: str, claims: Claims) -> list[Fact]:
+    """Return the facts of an advertisement record, in its order."""
+    return [
+        (ADVERTISED, record, source),
+        *[(ADVERTISED_FIELD, record, source, name, index, value) for name, index, value in claims],
+    ]

@@ -1,0 +1,225 @@
+"""Partition summaries over advertisement records (050, Reconciliation facts; PROFILE 9).
+
+    Zg7xQ…  lies in  ''  'Z'  'Zg'  'Zg7'  …     children append one B64A character to their parent
+
+Rules of this file:
+1. Only advertisement records of one effective send set come in; whoever owns it decides which.
+2. A summary is a disclosure: a prefix, a count and a root, and nothing else leaves.
+3. A record's type has no part in its prefix: 050, "records of different record types with the same digest
+   payload prefix are in the same partition".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lace.facts import Fact
+from lace.interlace.merkle import SortedEntries, merkle_root
+from lace.text import encode
+
+STANDARD_START: Final = 2
+"""050: "The standard starting `k` is 2"."""
+PAYLOAD: Final = 2
+"""Where a record id's payload begins."""
+FAN_OUT: Final = 64
+ADVERTISEMENT_PARTITION: Final = "AdvertisementPartition"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is said of one partition."""
+
+    prefix: str
+    count: int
+    root: bytes
+
+    def fact(self) -> Fact:
+        """Return the summary as a fact."""
+        return ADVERTISEMENT_PARTITION, self.prefix, str(self.count), encode(self.root)
+
+
+def prefix_of(record: str, length: int) -> str:
+    """Return the partition prefix of a record.
+
+    >>> prefix_of("P.DkRkhybHdFhSIYyA~lLfijyfe5iqE6m4lg2z1AFdM9C.H3", 2)
+    'Dk'
+    """
+    return record[PAYLOAD : PAYLOAD + length]
+
+
+def summarize(prefix: str, entries: Mapping[str, bytes]) -> Summary:
+    """Summarize records of one partition that are given whole."""
+    return Summary(prefix, len(entries), merkle_root(entries.values()))
+
+
+Touched = dict[str, tuple[list[bytes], list[bytes]]]
+"""By bucket: entries that came and entries that went."""
+
+
+class Partitions:
+    """A set of advertisement records by id, with their entries, that answers for every prefix.
+
+    Records lie in buckets of two characters. The sorted entries of a prefix of up to two characters are kept
+    once its root was asked for, and follow the set. Every root that was computed or confirmed is remembered
+    until something below its prefix changes.
+    """
+
+    __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size")
+
+    def __init__(self, entries: Mapping[str, bytes] | None = None) -> None:
+        self._buckets: dict[str, dict[str, bytes]] = {}
+        self._kept: dict[str, SortedEntries] = {}
+        self._known: dict[str, Summary] = {}
+        self._deeper: dict[str, list[str]] = {}
+        """By bucket: the longer prefixes of which something is known."""
+        self._size = 0
+        if entries:
+            self.change(entries, ())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __contains__(self, record: str) -> bool:
+        return record in self._buckets.get(record[2:4], ())
+
+    def __iter__(self) -> Iterator[str]:
+        for bucket in self._buckets.values():
+            yield from bucket
+
+    def entry_of(self, record: str) -> bytes | None:
+        """Return the entry of a record's advertisement, where it is in the set."""
+        return self._buckets.get(record[2:4], {}).get(record)
+
+    def change(self, added: Mapping[str, bytes], removed: Iterable[str]) -> None:
+        """Take records out, then put others in; one that is there already is put in anew."""
+        touched: Touched = {}
+        for record in removed:
+            self._take(record, touched)
+        for record, entry in added.items():
+            self._take(record, touched)
+            bucket = record[2:4]
+            self._buckets.setdefault(bucket, {})[record] = entry
+            self._size += 1
+            touched.setdefault(bucket, ([], []))[0].append(entry)
+        self._forget(touched)
+        if self._kept:
+            self._follow(touched)
+
+    def _take(self, record: str, touched: Touched) -> None:
+        bucket = record[2:4]
+        held = self._buckets.get(bucket)
+        entry = None if held is None else held.pop(record, None)
+        if held is None or entry is None:
+            return
+        self._size -= 1
+        if not held:
+            del self._buckets[bucket]
+        touched.setdefault(bucket, ([], []))[1].append(entry)
+
+    def _forget(self, touched: Iterable[str]) -> None:
+        """Forget the roots above and below what changed."""
+        for bucket in touched if self._known else ():
+            for length in range(STANDARD_START + 1):
+                self._known.pop(bucket[:length], None)
+            for prefix in self._deeper.pop(bucket, ()):
+                self._known.pop(prefix, None)
+
+    def _follow(self, touched: Touched) -> None:
+        """Bring the sorted entries that are kept up to date."""
+        for length in range(STANDARD_START + 1):
+            merged: Touched = {}
+            for bucket, (came, went) in touched.items():
+                if bucket[:length] in self._kept:
+                    both = merged.setdefault(bucket[:length], ([], []))
+                    both[0].extend(came)
+                    both[1].extend(went)
+            for prefix, (came, went) in merged.items():
+                fleeting = set(came) & set(went)
+                self._kept[prefix].change(
+                    [each for each in came if each not in fleeting],
+                    [each for each in went if each not in fleeting],
+                )
+
+    def under(self, prefix: str) -> dict[str, bytes]:
+        """Return the entries of all records of a partition, by id."""
+        if len(prefix) == STANDARD_START:
+            return self._buckets.get(prefix, {})
+        if len(prefix) > STANDARD_START:
+            end = PAYLOAD + len(prefix)
+            held = self._buckets.get(prefix[:STANDARD_START], {})
+            return {record: entry for record, entry in held.items() if record[PAYLOAD:end] == prefix}
+        found: dict[str, bytes] = {}
+        for bucket, held in self._buckets.items():
+            if bucket.startswith(prefix):
+                found.update(held)
+        return found
+
+    def records(self, prefix: str) -> list[str]:
+        """Return the records of a partition, sorted."""
+        return sorted(self.under(prefix))
+
+    def learn(self, summary: Summary) -> None:
+        """Take over the summary of a partition whose records were just found to give it."""
+        self._known[summary.prefix] = summary
+        if len(summary.prefix) > STANDARD_START:
+            self._deeper.setdefault(summary.prefix[:STANDARD_START], []).append(summary.prefix)
+
+    def summary(self, prefix: str) -> Summary:
+        """Return the summary of a partition, which may be empty."""
+        known = self._known.get(prefix)
+        if known is None:
+            if len(prefix) > STANDARD_START:
+                known = summarize(prefix, self.under(prefix))
+            else:
+                kept = self._kept.get(prefix)
+                if kept is None:
+                    kept = self._kept[prefix] = SortedEntries(self.under(prefix).values())
+                known = Summary(prefix, len(kept), kept.root())
+            self.learn(known)
+        return known
+
+    def count(self, prefix: str) -> int:
+        """Return how many records a partition has, without hashing anything."""
+        if not prefix:
+            return self._size
+        if len(prefix) >= STANDARD_START:
+            return len(self.under(prefix))
+        return sum([len(held) for bucket, held in self._buckets.items() if bucket.startswith(prefix)])
+
+    def prefixes(self, length: int) -> set[str]:
+        """Return the prefixes of this length that are not empty."""
+        if length <= STANDARD_START:
+            return {bucket[:length] for bucket in self._buckets}
+        return {prefix_of(record, length) for record in self}
+
+    def summaries(self, length: int = STANDARD_START) -> list[Summary]:
+        """Return one summary for each non-empty partition of a prefix length, sorted by prefix."""
+        if length <= STANDARD_START:
+            return [self.summary(prefix) for prefix in sorted(self.prefixes(length))]
+        return _summaries(self, length)
+
+    def children(self, parent: str) -> list[Summary]:
+        """Return one summary for each non-empty child of a partition, sorted by prefix."""
+        length = len(parent) + 1
+        if length <= STANDARD_START:
+            found = {bucket[:length] for bucket in self._buckets if bucket.startswith(parent)}
+            return [self.summary(prefix) for prefix in sorted(found)]
+        return _group(self.under(parent), length)
+
+
+def _summaries(partitions: Partitions, length: int) -> list[Summary]:
+    return [
+        summary
+        for bucket in sorted(partitions.prefixes(STANDARD_START))
+        for summary in _group(partitions.under(bucket), length)
+    ]
+
+
+def _group(entries: Mapping[str, bytes], length: int) -> list[Summary]:
+    """Summarize entries by prefixes of this length."""
+    groups: dict[str, dict[str, bytes]] = {}
+    for record, entry in entries.items():
+        groups.setdefault(prefix_of(record, length), {})[record] = entry
+    return [summarize(prefix, groups[prefix]) for prefix in sorted(groups)]

@@ -1,0 +1,216 @@
+"""What the peer advertises: claims by record, and what to expect of its next loop (050, Peer advertisements).
+
+    claims     what the peer said in the last reconciliation, exactly
+    tree       entries of what it is expected to say next: the same, and the records it was sent since
+
+Rules of this file:
+1. These are claims. No record fact is made of them, here or anywhere.
+2. However a partition became known — listed, matched by a root, remembered — the claims are those of a full
+   listing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from lace.facts import Fact
+from lace.interlace.blocks import MalformedBlock
+from lace.interlace.claims import (
+    ADVERTISED,
+    Claim,
+    Claims,
+    Schema,
+    advertisement_digest,
+    claim_order,
+    write_advertisement,
+)
+from lace.interlace.events import Advertisements, Cursor
+from lace.interlace.merkle import make_entry
+from lace.interlace.partitions import Partitions, Summary, summarize
+from lace.text import is_foreign_record_id
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+
+
+class ForeignSource(MalformedBlock):
+    """An advertisement in somebody else's name."""
+
+    code = "interlace/source"
+    text = "the peer advertises in the name of {found!r}: it is {expected} here and nobody else"
+
+
+def read_advertisements(facts: Iterable[Fact], source: str, schema: Schema) -> dict[str, Claims]:
+    """Read advertisement records in any order, or raise what no side may send.
+
+    PROFILE 9: "`Advertised` comes first and once for each record, and no field repeats or lies outside the
+    schema."
+    """
+    found: dict[str, list[Claim]] = {}
+    for fact in facts:
+        record = fact[1]
+        if fact[2] != source:
+            raise ForeignSource(found=fact[2][:60], expected=source)
+        if fact[0] == ADVERTISED:
+            if record in found:
+                raise MalformedBlock(reason=f"{record[:60]} is advertised twice")
+            if not is_foreign_record_id(record):
+                raise MalformedBlock(reason=f"{record[:60]!r} is no record id")
+            found[record] = []
+        else:
+            claims = found.get(record)
+            if claims is None:
+                raise MalformedBlock(reason=f"a field of {record[:60]!r} stands before its record")
+            _, _, _, name, index, value = fact
+            if schema is not None and name not in schema:
+                raise MalformedBlock(reason=f"the field {name[:40]!r} is not in the agreed schema")
+            if _INDEX.fullmatch(index) is None:
+                raise MalformedBlock(reason=f"{index[:20]!r} is no field index")
+            claims.append((name, index, value))
+    return {record: _ordered(record, claims) for record, claims in found.items()}
+
+
+def _ordered(record: str, claims: list[Claim]) -> Claims:
+    if len(claims) > 1:
+        claims.sort(key=claim_order)
+        for before, after in pairwise(claims):
+            if before[:2] == after[:2]:
+                raise MalformedBlock(reason=f"a field of {record} repeats: {after[0][:40]!r} {after[1]}")
+    return tuple(claims)
+
+
+def entries_of(claims: Mapping[str, Claims], source: str) -> dict[str, bytes]:
+    """Hash advertisement records."""
+    return {
+        record: make_entry(advertisement_digest(write_advertisement(record, source, claimed)))
+        for record, claimed in claims.items()
+    }
+
+
+class PeerAdvertisements:
+    """The peer's advertisement state of one epoch."""
+
+    def __init__(
+        self, source: str, schema: Schema, *, summarizes: bool, cursor: Cursor | None = None
+    ) -> None:
+        self.source = source
+        self.schema = schema
+        self._summarizes = summarizes
+        self.claims: dict[str, Claims] = {}
+        self.tree = Partitions()
+        self._expected: dict[str, Claims] = {}
+        """In the tree and not in the claims: sent to the peer since it last spoke."""
+        self._touched: dict[str, Claims | None] = {}
+        """What was claimed of a record at the last evaluation, for those of which something else is now."""
+        self._changed = False
+        self._loops = 0
+        if cursor is not None and cursor.source == source and cursor.fields == schema:
+            self.claims = dict(cursor.claims)
+            self._touched = dict.fromkeys(self.claims)
+            if summarizes:
+                self.tree.change(entries_of(self.claims, source), ())
+
+    def begin_loop(self) -> None:
+        """Forget what changed in the loop before."""
+        self._changed = False
+        self._loops += 1
+
+    @property
+    def differs(self) -> bool:
+        """Whether the peer advertises something else than in its last loop; before the first it is nothing.
+
+        A cursor has no part in it: both sides must come to the same answer.
+        """
+        return bool(self.claims) if self._loops == 1 else self._changed
+
+    def cursor(self) -> Cursor:
+        """Return what to remember of the peer."""
+        return Cursor(self.source, self.schema, dict(self.claims))
+
+    def expect(self, record: str, claims: Claims, entry: bytes) -> None:
+        """Take note that a record was sent to the peer: it will probably advertise it."""
+        if self._summarizes and record not in self.tree:
+            self._expected[record] = claims
+            self.tree.change({record: entry}, ())
+
+    def set_all(self, claims: dict[str, Claims]) -> None:
+        """Replace everything by a full listing."""
+        self._replace(self.claims.keys() - claims.keys(), claims)
+        if self._summarizes:
+            self._expected.clear()
+            self.tree = Partitions(entries_of(claims, self.source))
+
+    def clear(self, prefixes: Iterable[str]) -> None:
+        """Empty partitions."""
+        for prefix in prefixes:
+            self._set(prefix, {}, {})
+
+    def set_partition(
+        self, summary: Summary, claims: dict[str, Claims], entries: Mapping[str, bytes]
+    ) -> None:
+        """Replace one partition by records that give its summary."""
+        self._set(summary.prefix, claims, entries)
+        self.tree.learn(summary)
+
+    def _set(self, prefix: str, claims: dict[str, Claims], entries: Mapping[str, bytes]) -> None:
+        before = self.tree.under(prefix)
+        gone = [record for record in before if record not in claims]
+        if self._expected:
+            for record in before:
+                self._expected.pop(record, None)
+        self.tree.change({r: e for r, e in entries.items() if before.get(r) != e}, gone)
+        self._replace(gone, claims)
+
+    def keep_partition(self, prefix: str) -> None:
+        """Confirm one partition as it was expected."""
+        if self._expected:
+            confirmed = [record for record in self.tree.under(prefix) if record in self._expected]
+            self._replace((), {record: self._expected.pop(record) for record in confirmed})
+
+    def without_expected(self, prefix: str) -> Summary | None:
+        """Summarize a partition as the peer last said it, where something else is expected now."""
+        if not self._expected:
+            return None
+        held = self.tree.under(prefix)
+        said = {record: entry for record, entry in held.items() if record not in self._expected}
+        return summarize(prefix, said) if len(said) < len(held) else None
+
+    def drop_expected(self, prefix: str) -> None:
+        """Put one partition back to what the peer last said."""
+        gone = [record for record in self.tree.under(prefix) if record in self._expected]
+        for record in gone:
+            del self._expected[record]
+        self.tree.change({}, gone)
+
+    def _replace(self, gone: Iterable[str], claims: Mapping[str, Claims]) -> None:
+        held, touched = self.claims, self._touched
+        for record in gone:
+            old = held.pop(record, None)
+            if old is not None:
+                touched.setdefault(record, old)
+                self._changed = True
+        for record, new in claims.items():
+            old = held.get(record)
+            if old != new:
+                touched.setdefault(record, old)
+                held[record] = new
+                self._changed = True
+
+    def changed_records(self) -> Iterable[str]:
+        """Return the records of which something else is claimed than at the last evaluation."""
+        return self._touched
+
+    def take_changes(self) -> Advertisements:
+        """Return the state for an evaluation, with what changed since the last one."""
+        came: set[str] = set()
+        went: dict[str, Claims] = {}
+        for record, old in self._touched.items():
+            new = self.claims.get(record)
+            if new != old:
+                if old is not None:
+                    went[record] = old
+                if new is not None:
+                    came.add(record)
+        self._touched = {}
+        return Advertisements(self.source, self.claims, frozenset(came), went)

@@ -1,0 +1,70 @@
+"""Transition: evaluate request set (050; PROFILE 10, Requests).
+
+050: "A side may request record P only when MayRequest(P) and Advertised(P, S_peer) and not Have(P), and the
+record hash suffix is accepted by local policy."
+"""
+
+from __future__ import annotations
+
+from lace.interlace.blocks import MAY_REQUEST, MalformedBlock
+from lace.interlace.claims import Claims
+from lace.interlace.events import Evaluation, Output, RequestBlock, SendBlock
+from lace.interlace.own import record_format
+from lace.interlace.state import Exchange
+from lace.text import is_foreign_record_id
+
+_LINE_BYTES = len(f"{MAY_REQUEST}('')\n")
+
+
+def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
+    """Return what may be asked for now, sorted.
+
+    PROFILE 9: "While its advertisement is unchanged, a rejected hash is not asked for again in the exchange
+    and a not-available one not in the round".
+    """
+    agreed = exchange.agreed
+    advertised = agreed.advertised.claims
+    _forget_changed(exchange.rejected, advertised)
+    _forget_changed(exchange.unavailable, advertised)
+    formats = agreed.terms.formats & exchange.settings.formats
+    return sorted(
+        record
+        for record in evaluation.may_request
+        if record in advertised
+        and record not in exchange.rejected
+        and record not in exchange.unavailable
+        and record_format(record) in formats
+        and not evaluation.has(record)
+    )
+
+
+def _forget_changed(remembered: dict[str, Claims], advertised: dict[str, Claims]) -> None:
+    for record in [each for each, claims in remembered.items() if advertised.get(each) != claims]:
+        del remembered[record]
+
+
+def request(exchange: Exchange, evaluation: Evaluation) -> list[Output]:
+    """Send the request list: as much of what is requestable as one block and our own bound allow."""
+    room = exchange.agreed.terms.limits.max_fact_block_bytes
+    chosen: list[str] = []
+    for record in requestable(exchange, evaluation)[: exchange.settings.local.request_records]:
+        room -= _LINE_BYTES + len(record)
+        if room < 0:
+            break
+        chosen.append(record)
+    exchange.loop.requested = dict.fromkeys(chosen)
+    exchange.loop.requested_any = bool(chosen)
+    exchange.round.reconciled = True
+    return [SendBlock(tuple((MAY_REQUEST, record) for record in chosen))]
+
+
+def receive_request(exchange: Exchange, block: RequestBlock) -> None:
+    """Read what the peer asks for."""
+    requests = [fact[1] for fact in block.facts]
+    if len(set(requests)) != len(requests):
+        raise MalformedBlock(reason="a record is requested twice")
+    for record in requests:
+        if not is_foreign_record_id(record):
+            raise MalformedBlock(reason=f"{record[:60]!r} is no record id")
+    exchange.loop.peer_requests = tuple(requests)
+    exchange.loop.requested_any = exchange.loop.requested_any or bool(requests)

@@ -1,0 +1,217 @@
+"""The local executable: one side's `MaySend` and `MayRequest` for an agreed plan (040).
+
+    policy = LocalPolicy(plan, 1, Views("me", exposure))
+    decision = policy.evaluate(snapshot)
+    decision.may_send, decision.may_request
+
+"The two local executables may differ because each side uses its own local query-view facts and full local
+record store. They are still executions of the same agreed plan."
+
+Rules of this file:
+1. The peer's operand sees our record facts through the view that `views` makes, and through nothing else.
+2. It runs first and alone, under limits of its own. What it costs and where it stops depends on its rules,
+   its view, and facts that the peer knows anyway. Only what it selects is handed over to ours.
+3. After a limit there is an error that names the operand, and no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Protocol
+
+from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, Result
+from lace.errors import LimitExceeded
+from lace.facts import Fact, Values, View, check_view
+from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
+from lace.policy.module import FlatRules
+from lace.policy.plan import ExchangePlan, make_plan
+from lace.policy.reasons import Reasons
+from lace.policy.restriction import Restriction
+from lace.policy.scope import Generated
+from lace.policy.snapshot import Following, Handed, Snapshot
+from lace.text import PlanId
+
+NOTHING_EXPOSED: Final = "nothing is exposed to this peer"
+
+SECONDS: Final = 10.0
+"""For each operand, where a clock is given: a peer waits 30 s, and both must be done well before."""
+
+OUR_LIMITS: Final = EvaluationLimits(seconds=SECONDS)
+PEER_LIMITS: Final = EvaluationLimits(
+    derived_per_predicate=1 << 22, derived_total=1 << 23, iterations=1 << 16, steps=1 << 26, seconds=SECONDS
+)
+"""A stranger's rules get less than ours, and still well above 030's minimum."""
+
+
+class OperandStopped(LimitExceeded):
+    """An operand that would pass one of its limits."""
+
+    code = "policy/operand-stopped"
+    text = "{whose} operand {index} was stopped: {limit} would pass {bound}; nothing of it is used"
+
+
+class ViewMaker(Protocol):
+    """Whatever makes the view of a viewer for a snapshot."""
+
+    def view(self, viewer: str, snapshot: Snapshot) -> View:
+        """Return what a viewer's rules may see."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OperandLimits:
+    """What each operand may cost in one evaluation."""
+
+    ours: EvaluationLimits = OUR_LIMITS
+    """Our operand, the restrictions, the merge and the lowering."""
+    peer: EvaluationLimits = PEER_LIMITS
+    """The peer's operand, alone."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one evaluation decided."""
+
+    plan: PlanId
+    view: View
+    """What the peer's rules could see."""
+    steps: tuple[int, int]
+    """What the two operands cost, by index; ours with the restrictions, the merge and the lowering."""
+    _results: tuple[Result, Result] = field(repr=False)
+    """Of the two operands, by index; ours has the decision."""
+    _lowered: Lowered = field(repr=False)
+
+    @property
+    def _result(self) -> Result:
+        return self._results[self._lowered.side]
+
+    @cached_property
+    def may_send(self) -> frozenset[str]:
+        """The records that may be sent, where we have them."""
+        return frozenset([values[0] for values in self._result.lookup(MAY_SEND, (None,))])
+
+    @cached_property
+    def may_request(self) -> frozenset[str]:
+        """The advertised records that may be asked for, where we have not got them."""
+        return frozenset([values[0] for values in self._result.lookup(MAY_REQUEST, (None,))])
+
+    def may_send_record(self, record: str) -> bool:
+        """Tell whether one record may be sent, without listing the others."""
+        return any(True for _ in self._result.lookup(MAY_SEND, (record,)))
+
+    def may_request_record(self, record: str) -> bool:
+        """Tell whether one record may be asked for, without listing the others."""
+        return any(True for _ in self._result.lookup(MAY_REQUEST, (record,)))
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many records may be sent, and how many asked for."""
+        return self._result.count(MAY_SEND), self._result.count(MAY_REQUEST)
+
+    def selected(self, index: int) -> tuple[list[Values], list[Values]]:
+        """Return what one operand selects: `SelectHave` and `SelectAdvertised`, sorted."""
+        have, advertised = self._lowered.exported(index)
+        return self._results[index].facts(have), self._results[index].facts(advertised)
+
+    @property
+    def words(self) -> str | None:
+        """What a person should be told about the view, where there is something to tell."""
+        return NOTHING_EXPOSED if self.view.is_empty else None
+
+
+class LocalPolicy:
+    """Runs one side of a plan over snapshot after snapshot of one exchange."""
+
+    def __init__(
+        self,
+        plan: ExchangePlan,
+        side: int,
+        views: ViewMaker,
+        *,
+        viewer: str | None = None,
+        restrictions: tuple[Restriction, ...] = (),
+        limits: OperandLimits | None = None,
+        now: Callable[[], float] | None = None,
+        precompiled: Precompiled | None = None,
+    ) -> None:
+        self.plan = check_plan(plan)
+        self.side = side
+        self.viewer = viewer or self.plan.operands[1 - side].origin.viewer
+        """Whose view the peer's rules have: whom a binding names, else its proven verifier, or its label."""
+        self._views = views
+        self._restrictions = restrictions
+        self._limits = limits or OperandLimits()
+        self._now = now
+        self._precompiled = precompiled or Precompiled()
+        self._lowered: Lowered | None = None
+        self._peer: Following
+        self._ours: Following
+        self._shown: tuple[View, Handed] | None = None
+        self._selected: tuple[int, Handed] | None = None
+
+    def evaluate(self, snapshot: Snapshot) -> Decision:
+        """Decide for a snapshot; what a snapshot shares with the last one is not decided again."""
+        # 020: "Record facts are never ambient for peer-origin modules." What is no view stops here.
+        view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
+        lowered = self._prepare(trusted=view.is_full)
+        given: frozenset[Fact] = snapshot.runtime | snapshot.advertised
+        theirs = Budget(self._limits.peer, self._now)
+        with _naming("the peer's", lowered.peer_index):
+            result = self._peer.evaluate(snapshot, given, theirs, self._gate(view, lowered))
+        if self._selected is None or self._selected[0] != self._peer.version:
+            selected = self._peer.hand_over(lowered.exported(lowered.peer_index))
+            self._selected = self._peer.version, selected
+        ours = Budget(self._limits.ours, self._now)
+        with _naming("our", self.side):
+            decided = self._ours.evaluate(snapshot, given, ours, self._selected[1])
+        if self.side == 0:
+            return Decision(self.plan.id, view, (ours.steps, theirs.steps), (decided, result), lowered)
+        return Decision(self.plan.id, view, (theirs.steps, ours.steps), (result, decided), lowered)
+
+    def _gate(self, view: View, lowered: Lowered) -> Handed:
+        """Return the relation that the peer's scans are read through; a full view needs none."""
+        if view.records is None:
+            return {}
+        if self._shown is None or self._shown[0] is not view:
+            self._shown = view, {lowered.gate: frozenset([(record,) for record in view.records])}
+        return self._shown[1]
+
+    def explain(self, snapshot: Snapshot, composed: Iterable[Generated] = ()) -> Reasons:
+        """Make ready to say why, and why not, about one snapshot.
+
+        `composed` is what the local operand was composed from, so that proofs reach its parts.
+        """
+        view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
+        lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, view.is_full)
+        budget = Budget(self._limits.ours, self._now)
+        return Reasons(lowered, self.viewer, view, snapshot, composed=composed, budget=budget)
+
+    def _prepare(self, *, trusted: bool) -> Lowered:
+        lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, trusted)
+        if lowered is not self._lowered:
+            self._lowered = lowered
+            self._peer = Following(lowered.peer)
+            self._ours = Following(lowered.ours)
+            self._shown = self._selected = None
+        return lowered
+
+
+@contextmanager
+def _naming(whose: str, index: int) -> Iterator[None]:
+    """Say whose operand it was that stopped at a limit."""
+    try:
+        yield
+    except EvaluationStopped as error:
+        seen = {name: error.fields[name] for name in ("limit", "bound", "seen")}
+        raise OperandStopped(whose=whose, index=index, **seen) from error
+
+
+def check_plan(plan: object) -> ExchangePlan:
+    """Return a plan whose operands have the origins that setup computes for them, or refuse it."""
+    if not isinstance(plan, ExchangePlan):
+        raise FlatRules(given=type(plan).__name__)
+    if make_plan(plan.operands[0].module, plan.operands[1].module) != plan:
+        raise FlatRules(given="a plan with origins that nobody assigned")
+    return plan

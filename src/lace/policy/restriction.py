@@ -1,0 +1,55 @@
+"""Local send and receive restrictions: modules that only narrow and never leave (PROFILE section 8).
+
+    AllowSend(P) :- Have(P), TransportEncrypted().
+    AllowRequest(P,S) :- Advertised(P,S), Peer(S).
+
+"Local send and receive restrictions ... are conjuncts of the local lowering, are never sent, and only narrow.
+A send restriction reads record and runtime facts; a receive restriction may read advertisement facts too,
+since it touches `MayRequest` alone."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from lace.datalog import ADVERTISEMENT_PREDICATES, FACETS, RUNTIME_PREDICATES, Program, parse_program
+from lace.facts import Predicate
+from lace.policy.module import MissingExport, ReservedName, UnreadableFacts
+
+Gate = Literal["send", "request"]
+
+ALLOW_SEND: Final = Predicate("AllowSend", 1)
+ALLOW_REQUEST: Final = Predicate("AllowRequest", 2)
+ALLOWS: Final[dict[Gate, Predicate]] = {"send": ALLOW_SEND, "request": ALLOW_REQUEST}
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """One conjunct of the local lowering."""
+
+    program: Program
+    gate: Gate
+    """Which of the two predicates it narrows."""
+
+
+def read_restriction(text: str | bytes, gate: Gate) -> Restriction:
+    """Read a restriction, or raise what is wrong with it."""
+    program = parse_program(text, extra_base=(*RUNTIME_PREDICATES, *ADVERTISEMENT_PREDICATES))
+    facet = f"{gate} restriction"
+    refused = FACETS["expose"].is_refused
+    for rule in program.rules:
+        for atom in (rule.head, *rule.mentions()):
+            if refused(atom.name):
+                raise ReservedName(facet=facet, what=f"{atom.name} is a reserved name", diagnostics=())
+            if gate == "send" and atom.predicate in ADVERTISEMENT_PREDICATES:
+                raise UnreadableFacts(facet=facet, what=f"it reads {atom.name}", diagnostics=())
+    if ALLOWS[gate] not in program.heads:
+        raise MissingExport(facet=facet, what=f"it does not define {ALLOWS[gate]}", diagnostics=())
+    return Restriction(program, gate)
+
+
+def of_gate(restrictions: Iterable[Restriction], gate: Gate) -> tuple[Restriction, ...]:
+    """Return those that narrow one predicate."""
+    return tuple(each for each in restrictions if each.gate == gate)

@@ -1,0 +1,124 @@
+"""The send set and the block that says it: what is in it, for whom, and from where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lace.facts import Fact
+from lace.interlace import Evaluated, NeedEvaluation, Phase, Prepared, Purpose, SendBlock
+from lace.interlace.own import OwnAdvertisements
+from lace.record import Record, make_blob, make_plex
+from lace.text import RecordId, Tai
+from tests.interlace.pair import ALL, make_pair
+from tests.interlace.replay import machine_in
+from tests.interlace.scenarios import GROUP_U
+
+ID = "P." + "0" * 43
+START = Tai("1640995200:000000000")
+
+
+class Decided:
+    """An evaluation that says what it is told to say."""
+
+    def __init__(self, may_send: Any = (), have: Any = (), may_request: Any = ()) -> None:
+        self.may_send = frozenset(may_send)
+        self.may_request = frozenset(may_request)
+        self._have = set(have)
+
+    def has(self, record: str) -> bool:
+        return record in self._have
+
+    def fields(self, record: str) -> list[tuple[str, str, str]]:
+        return [("Group", "0", "u"), ("App", "0", "ding")]
+
+
+@pytest.mark.req("050-131", "050-001", "050-005")
+@pytest.mark.parametrize(
+    ("may_send", "have", "advertised"), [(1, 1, True), (1, 0, False), (0, 1, False), (0, 0, False)]
+)
+def test_what_is_advertised_may_be_sent_and_is_there(may_send: bool, have: bool, advertised: bool) -> None:
+    record = ID + ".H3"
+    own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+    differs = own.update(Decided([record] * may_send, [record] * have))
+    assert differs == advertised
+    assert own.ids == ({record} if advertised else frozenset())
+    assert len(own.tree) == len(own.mirror) == advertised
+
+
+def test_records_of_another_format_are_not_advertised() -> None:
+    own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=False)
+    own.update(Decided([ID + ".H3", ID + ".H9"], [ID + ".H3", ID + ".H9"]))
+    assert own.ids == {ID + ".H3"}
+
+
+@pytest.mark.req("050-138", "050-069")
+def test_each_record_of_the_send_set_is_advertised_once_with_the_agreed_fields() -> None:
+    records: list[Record] = [make_plex("u", "ding", f"n/{n}", START, b"") for n in range(4)]
+    pair = make_pair([*records, make_blob(b"x")], [], policies=(GROUP_U, ALL), settings={"partitions": False})
+    pair.run()
+    block = pair.blocks(0)[2]
+    source = pair.sides[0].machine.exchange.agreed.source
+    wanted: list[Fact] = []
+    for record in sorted(records, key=lambda each: each.id):
+        wanted += [
+            ("Advertised", record.id, source),
+            ("AdvertisedField", record.id, source, "Group", "0", "u"),
+        ]
+    assert list(block.facts) == wanted
+
+
+def test_a_record_that_leaves_the_store_while_it_is_asked_about_is_still_described() -> None:
+    """The answer comes from the loop's own snapshot; the record itself is then not available."""
+    records = [make_plex("u", "ding", f"n/{n}", START, b"") for n in range(4)]
+    pair = make_pair(records, [], policies=(GROUP_U, GROUP_U))
+    pair.begin()
+    while pair.sides[0].machine.phase is not Phase.ASK:
+        pair.deliver(0), pair.deliver(1)
+    pair.stores[0].remove([RecordId(records[0].id)])
+    pair.flow()
+    assert all(result.complete for result in pair.results)
+    assert pair.results[1].not_available_hashes == (records[0].id,)
+
+
+@pytest.mark.req("050-132")
+def test_the_first_evaluation_uses_what_is_remembered_or_nothing() -> None:
+    machine, now = machine_in(Phase.PREPARE)
+    (need,) = machine.receive(Prepared(), now)
+    assert isinstance(need, NeedEvaluation)
+    assert need.purpose is Purpose.ADVERTISE
+    assert need.advertised.claims == {}
+    machine, now = machine_in(Phase.PREPARE)
+    cursor = machine.exchange.agreed.advertised.cursor()
+    remembered = type(cursor)(cursor.source, cursor.fields, {ID + ".H3": ()})
+    (need,) = machine.receive(Prepared(remembered), now)
+    assert isinstance(need, NeedEvaluation)
+    assert need.advertised.claims == {ID + ".H3": ()}
+    assert need.advertised.came == {ID + ".H3"}
+
+
+@pytest.mark.parametrize("change", ["source", "fields"])
+def test_a_cursor_of_another_source_or_schema_is_nothing(change: str) -> None:
+    machine, now = machine_in(Phase.PREPARE)
+    cursor = machine.exchange.agreed.advertised.cursor()
+    other = type(cursor)(
+        "Opq_~" if change == "source" else cursor.source,
+        frozenset({"Name"}) if change == "fields" else cursor.fields,
+        {ID + ".H3": ()},
+    )
+    (need,) = machine.receive(Prepared(other), now)
+    assert isinstance(need, NeedEvaluation)
+    assert need.advertised.claims == {}
+
+
+@pytest.mark.req("050-133", "050-151")
+def test_each_evaluation_is_told_all_it_may_read() -> None:
+    machine, now = machine_in(Phase.SELECT)
+    outputs = machine.receive(Evaluated(Decided()), now)
+    assert outputs == [SendBlock(())]
+    machine, _ = machine_in(Phase.CHOOSE)
+    agreed = machine.exchange.agreed
+    names = {fact[0] for fact in agreed.runtime(machine.exchange.settings)}
+    assert names == {"StartTAI", "TickTAI", "ClockSkewSeconds"}
+    assert agreed.advertised.claims

@@ -1,0 +1,168 @@
+"""Limits: their defaults, their names on the wire, and that each one is enforced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lace.interlace import Cause, ExchangeLimit, ExchangeLimits, LocalLimits, Phase, ResourceReceived
+from lace.record import make_blob
+from lace.text import lacegram_id
+from tests.interlace.meddling import change_nth
+from tests.interlace.pair import Pair, make_pair
+from tests.interlace.replay import machine_in
+from tests.interlace.scenarios import LINKED, chain
+
+MANY = [make_blob(b"blob %d" % number) for number in range(40)]
+
+
+@pytest.mark.req("050-206", "050-207", "050-208", "050-209", "050-210", "050-211", "050-212")
+def test_the_defaults_are_those_of_the_spec() -> None:
+    assert ExchangeLimits().by_name() == {
+        "max_fact_block_bytes": 64 * 1024 * 1024,
+        "max_advertisement_records": 100_000,
+        "max_partition_summaries": 16_384,
+        "max_narrowing_depth": 12,
+        "max_total_transferred_bytes": 1024 * 1024 * 1024,
+        "max_loop_iterations": 16,
+        "phase_timeout_seconds": 30,
+    }
+
+
+@pytest.mark.parametrize("value", [0, -1, 1 << 63])
+def test_a_limit_has_a_range(value: int) -> None:
+    with pytest.raises(ExchangeLimit):
+        ExchangeLimits(max_loop_iterations=value)
+
+
+def run(left: list[Any], right: list[Any], limits: ExchangeLimits, **settings: Any) -> Pair:
+    pair = make_pair(left, right, settings={"limits": limits, **settings})
+    pair.run()
+    return pair
+
+
+@pytest.mark.req("050-207", "050-205")
+@pytest.mark.parametrize(("bound", "fits"), [(40, True), (39, False)])
+def test_a_full_listing_over_its_limit_is_not_sent(bound: int, fits: bool) -> None:
+    pair = run(MANY, [], ExchangeLimits(max_advertisement_records=bound), partitions=False)
+    assert pair.results[0].complete == fits
+    if not fits:
+        assert pair.results[0].cause is Cause.LIMIT
+        assert pair.results[0].error is not None
+        assert pair.results[0].error.fields["limit"] == "max_advertisement_records"
+        assert not [fact for block in pair.blocks(0) for fact in block.facts if fact[0] == "Advertised"]
+
+
+def test_a_received_listing_over_its_limit_is_refused() -> None:
+    source = "Opq_V"
+    more = [("Advertised", blob.id, source) for blob in MANY]
+    pair = make_pair(
+        [],
+        [],
+        settings={"limits": ExchangeLimits(max_advertisement_records=39), "partitions": False},
+        meddle=change_nth(2, lambda _: more),
+    )
+    assert pair.run()[1].cause is Cause.LIMIT
+
+
+@pytest.mark.req("050-207")
+@pytest.mark.parametrize("bound", [1, 2, 7])
+def test_answers_stay_within_the_limit_on_listed_records_and_converge(bound: int) -> None:
+    pair = run(MANY[:30], MANY[10:], ExchangeLimits(max_advertisement_records=bound), partition_start=0)
+    assert all(result.complete for result in pair.results)
+    assert pair.ids(0) == pair.ids(1)
+    for sender in (0, 1):
+        for block in pair.blocks(sender):
+            assert sum(fact[0] == "Advertised" for fact in block.facts) <= bound
+
+
+@pytest.mark.req("050-206")
+@pytest.mark.parametrize("bound", [2200, 3000, 6000])
+def test_blocks_stay_within_the_size_limit_and_converge(bound: int) -> None:
+    limits = ExchangeLimits(max_fact_block_bytes=bound, max_loop_iterations=100)
+    pair = run(MANY[:30], MANY[10:], limits, partition_start=0)
+    assert all(result.complete for result in pair.results), pair.results
+    assert pair.ids(0) == pair.ids(1)
+
+
+@pytest.mark.req("050-208")
+def test_more_summaries_than_agreed_are_neither_sent_nor_taken() -> None:
+    pair = run(MANY, [], ExchangeLimits(max_partition_summaries=5), partition_start=None)
+    # Forty partitions of one record each do not fit: the records are listed.
+    assert all(result.complete for result in pair.results)
+    assert not [f for block in pair.blocks(0) for f in block.facts if f[0] == "AdvertisementPartition"]
+    summaries = [("AdvertisementPartition", prefix, "1", "0" * 43) for prefix in ("aa", "ab", "ac")]
+    pair = make_pair(
+        [],
+        [],
+        settings={"limits": ExchangeLimits(max_partition_summaries=2), "partition_start": None},
+        meddle=change_nth(2, lambda _: summaries),
+    )
+    result = pair.run()[1]
+    assert result.cause is Cause.LIMIT
+    assert result.error is not None
+    assert result.error.fields["limit"] == "max_partition_summaries"
+
+
+@pytest.mark.req("050-208", "050-209")
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_narrowing_goes_no_deeper_than_agreed(depth: int) -> None:
+    limits = ExchangeLimits(max_narrowing_depth=depth, max_advertisement_records=30)
+    pair = run(MANY[:38], MANY[2:], limits, partition_start=0)
+    assert all(result.complete for result in pair.results)
+    narrowed = [
+        fact[1]
+        for sender in (0, 1)
+        for block in pair.blocks(sender)
+        for fact in block.facts
+        if fact[0] == "NarrowAdvertisementPartition"
+    ]
+    assert narrowed
+    assert all(len(prefix) < depth for prefix in narrowed)
+
+
+@pytest.mark.req("050-211")
+def test_past_the_loop_limit_the_exchange_closes_incomplete() -> None:
+    pair = make_pair(
+        chain(6),
+        [],
+        policies=(LINKED, LINKED),
+        settings={"limits": ExchangeLimits(max_loop_iterations=3)},
+    )
+    results = pair.run()
+    assert {result.cause for result in results} == {Cause.LOOP_LIMIT}
+    assert {result.loops for result in results} == {3}
+    assert results[1].error is not None
+    assert results[1].error.code == "interlace/loop-limit"
+    assert len(results[1].received_hashes) == 3
+
+
+@pytest.mark.req("050-212")
+def test_the_smaller_phase_timeout_counts_after_hello() -> None:
+    for own, theirs, agreed in [(5, 30, 5), (30, 7, 7)]:
+        pair = make_pair(
+            MANY,
+            [],
+            settings=(
+                {"limits": ExchangeLimits(phase_timeout_seconds=own)},
+                {"limits": ExchangeLimits(phase_timeout_seconds=theirs)},
+            ),
+        )
+        pair.begin()
+        assert pair.sides[0].machine.timer() == own
+        for _ in range(4):
+            pair.deliver(0), pair.deliver(1)
+        assert pair.sides[0].machine.timer() == agreed
+
+
+def test_resources_are_counted() -> None:
+
+    machine, now = machine_in(Phase.SETUP)
+    text = b"Foo(P) :- Have(P)."
+    bound = LocalLimits().resources
+    resource = ResourceReceived(lacegram_id(text), "lacegram", text)
+    for _ in range(bound):
+        assert machine.receive(resource, now) == []
+    _, closed = machine.receive(resource, now)
+    assert closed.result.cause is Cause.LIMIT  # type: ignore[union-attr]

@@ -1,0 +1,102 @@
+"""Partition summaries against the golden vectors, and a kept set against one that is built anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lace.interlace import (
+    Partitions,
+    Summary,
+    advertisement_digest,
+    make_entry,
+    merkle_root,
+    prefix_of,
+)
+from lace.text import ALPHABET, digest, encode, link_id
+from tests.golden import load_vectors
+
+GOLDEN = load_vectors("advertisements")
+
+
+def read(case: dict[str, Any]) -> dict[str, bytes]:
+    return {text.split("'")[1]: make_entry(advertisement_digest(text)) for text in case["advertisements"]}
+
+
+def shown(summaries: list[Summary]) -> list[dict[str, str]]:
+    return [
+        {"count": str(each.count), "prefix": each.prefix, "root": encode(each.root)} for each in summaries
+    ]
+
+
+@pytest.mark.req("050-143", "050-144", "050-149")
+@pytest.mark.parametrize("case", GOLDEN["sets"])
+def test_a_golden_set_has_these_partitions(case: dict[str, Any]) -> None:
+    partitions = Partitions(read(case))
+    for length, wanted in case["partitions"].items():
+        assert shown(partitions.summaries(int(length))) == wanted
+
+
+@pytest.mark.req("050-145")
+@pytest.mark.parametrize("case", GOLDEN["sets"])
+def test_children_of_a_golden_set_are_the_next_length(case: dict[str, Any]) -> None:
+    partitions = Partitions(read(case))
+    for length in (0, 1, 2):
+        children = [
+            child for parent in partitions.summaries(length) for child in partitions.children(parent.prefix)
+        ]
+        assert shown(children) == case["partitions"][str(length + 1)]
+
+
+@pytest.mark.req("050-107")
+@pytest.mark.parametrize("case", GOLDEN["links"])
+def test_a_golden_link_has_this_id(case: dict[str, Any]) -> None:
+    assert link_id(case["a"], case["b"], case["plan"]) == case["link_id"]
+    assert link_id(case["b"], case["a"], case["plan"]) == case["link_id"]
+
+
+@pytest.mark.req("050-075")
+def test_a_summary_is_a_fact_of_prefix_count_and_root() -> None:
+    fact = Summary("Zg", 12, bytes(32)).fact()
+    assert fact == ("AdvertisementPartition", "Zg", "12", "0" * 43)
+
+
+def record(number: int) -> str:
+    """Name a record; few first characters, so that partitions fill."""
+    payload = encode(digest(b"%d" % number))
+    return f"{'BPS'[number % 3]}.{'ab'[number % 2]}{payload[1:]}.H3"
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(0, 60)), st.lists(st.integers(0, 60))), max_size=5))
+def test_a_set_that_was_changed_is_like_one_built_anew(steps: list[tuple[list[int], list[int]]]) -> None:
+    kept = Partitions()
+    held: dict[str, bytes] = {}
+    for added, removed in steps:
+        kept.summaries(0), kept.summaries(1), kept.summaries(2)
+        new = {record(each): make_entry(digest(b"claims of %d" % each)) for each in added}
+        gone = [record(each) for each in removed]
+        kept.change(new, gone)
+        held = {each: held[each] for each in held if each not in gone} | new
+    fresh = Partitions(held)
+    assert len(kept) == len(held)
+    assert set(kept) == set(held)
+    for length in range(5):
+        assert kept.summaries(length) == fresh.summaries(length)
+    for prefix in ("", "a", "b", *{prefix_of(each, 3) for each in held}):
+        assert kept.summary(prefix) == Summary(
+            prefix,
+            len(fresh.records(prefix)),
+            merkle_root(held[each] for each in held if each[2:].startswith(prefix)),
+        )
+        assert kept.count(prefix) == len(kept.records(prefix))
+        assert kept.children(prefix) == fresh.children(prefix)
+
+
+def test_a_parent_has_a_child_for_each_character_at_most() -> None:
+    many = {f"B.x{c}{encode(digest(c.encode()))[2:]}.H3": make_entry(digest(c.encode())) for c in ALPHABET}
+    children = Partitions(many).children("x")
+    assert [child.prefix[1] for child in children] == sorted(ALPHABET)
+    assert sum(child.count for child in children) == Partitions(many).summary("x").count == 64

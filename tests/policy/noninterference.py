@@ -1,0 +1,87 @@
+"""What a peer can observe of one side, and the check that hidden facts do not change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lace.algebra import EvaluationLimits
+from lace.facts import Fact
+from lace.policy import Exposure, LocalPolicy, OperandLimits, OperandStopped, Precompiled, Snapshot
+from tests.policy.sides import ALICE, Store, policy, snapshot
+from tests.policy.worlds import Pair
+
+
+def observe(side: LocalPolicy, moment: Snapshot) -> dict[str, Any]:
+    """Return all of an evaluation that depends on the peer's rules, or the limit that stopped it."""
+    try:
+        decision = side.evaluate(moment)
+    except OperandStopped as stopped:
+        return {"stopped": stopped.to_json()}
+    index = 1 - side.side
+    have, advertised = decision.selected(index)
+    return {
+        "view": decision.view,
+        "have": have,
+        "advertised": advertised,
+        "may_send": decision.may_send,
+        "may_request": decision.may_request,
+        "steps": decision.steps[index],
+        "counts": decision.counts(),
+    }
+
+
+def told(seen: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what an evaluation shows on the wire."""
+    return seen.get("may_send"), seen.get("may_request"), seen.get("stopped")
+
+
+class Exchange:
+    """One side's policy over one store after another."""
+
+    def __init__(
+        self,
+        local: str,
+        peer: str,
+        exposure: Exposure,
+        *,
+        steps: int | None = None,
+        precompiled: Precompiled | None = None,
+    ) -> None:
+        self._made = (local, peer, exposure)
+        self._limits = OperandLimits(peer=EvaluationLimits(steps=steps)) if steps is not None else None
+        self._precompiled = precompiled or Precompiled()
+
+    def side(self) -> LocalPolicy:
+        """Return a policy that has seen nothing yet."""
+        local, peer, exposure = self._made
+        return policy(local, peer, exposure, limits=self._limits, precompiled=self._precompiled)
+
+    def observe(self, pair: Pair, facts: Iterable[Fact]) -> dict[str, Any]:
+        """Observe one store."""
+        return observe(self.side(), snapshot(facts, pair.runtime, pair.advertised))
+
+    def observe_later(self, pair: Pair, facts: tuple[Fact, ...], more: tuple[Fact, ...]) -> dict[str, Any]:
+        """Observe a store to which hidden records were added while the exchange went on."""
+        side = self.side()
+        first = snapshot(facts, pair.runtime, pair.advertised)
+        observe(side, first)
+        return observe(side, first.next(added=more, records=Store(facts + more)))
+
+    def check(self, pair: Pair) -> None:
+        """Fail where the peer can tell the two stores apart."""
+        left, right = self.observe(pair, pair.left), self.observe(pair, pair.right)
+        assert left == right, f"{self._made[1]}\n{left}\n{right}"
+
+    def check_later(self, pair: Pair) -> None:
+        """Fail where it can do so after both stores have grown."""
+        left = self.observe_later(pair, pair.left, pair.more_left)
+        right = self.observe_later(pair, pair.right, pair.more_right)
+        assert left == right, f"{self._made[1]}\n{left}\n{right}"
+
+    def raw_tells(self, pair: Pair) -> bool:
+        """Tell whether the same rules over the whole stores would show a difference."""
+        local, peer, _ = self._made
+        everything = Exposure(trusted=frozenset({ALICE}))
+        raw = Exchange(local, peer, everything, precompiled=self._precompiled)
+        return told(raw.observe(pair, pair.left)) != told(raw.observe(pair, pair.right))

@@ -1,0 +1,50 @@
+"""Facts outside a peer's query view never change what that peer can see: the most important test here."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.engines.modes import mode
+from tests.policy.noninterference import Exchange
+from tests.policy.sides import expose
+from tests.policy.worlds import EXPOSED, LOCALS, random_module, random_pair
+
+PAIRS_OF_A_MODULE = 10
+WAYS = ("as it chooses", "columns only", "loops only")
+
+
+def campaign(modules: range) -> tuple[int, int]:
+    """Check pairs of some modules; return how many, and how many the raw stores would tell apart."""
+    pairs = telling = 0
+    for seed in modules:
+        dice = Random(f"pairs {seed}")
+        peer, exposed = random_module(seed), expose(*EXPOSED[seed // 2 % 2])
+        exchange = Exchange(LOCALS[seed % 2], peer, exposed)
+        tight = Exchange(LOCALS[0], peer, exposed, steps=dice.choice((3, 8, 20, 50)))
+        for number in range(PAIRS_OF_A_MODULE):
+            pair = random_pair(dice)
+            with mode(WAYS[number % len(WAYS)]):
+                exchange.check(pair)
+            pairs += 1
+            telling += exchange.raw_tells(pair)
+            if number % 5 == 0:
+                tight.check(pair)
+                exchange.check_later(pair)
+    return pairs, telling
+
+
+@pytest.mark.req("020-056", "020-078", "040-096")
+def test_what_is_hidden_changes_nothing_that_a_peer_can_see() -> None:
+    pairs, telling = campaign(range(100))
+    assert pairs == 1000
+    assert telling * 2 >= pairs, f"over the raw store only {telling} of {pairs} pairs would differ"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(20))
+def test_what_is_hidden_changes_nothing_in_a_long_campaign(batch: int) -> None:
+    pairs, telling = campaign(range(100 + 500 * batch, 600 + 500 * batch))
+    assert pairs == 5000
+    assert telling * 2 >= pairs

@@ -1,0 +1,157 @@
+"""Snapshots keep their kinds of facts apart and remember what changed; programs follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram, Result
+from lace.datalog import Atom, Rule, Var, compile_program, make_program, parse_program
+from lace.engines import Database
+from lace.facts import Fact, Predicate
+from lace.policy import NotOfSnapshot, Running, Snapshot
+from lace.policy.snapshot import TRAIL, Following
+from tests.policy.sides import Store, snapshot
+
+A = Predicate("A", 1)
+PROGRAM = compile_program(parse_program("A(P) :- Have(P), not Advertised(P,_)."), (A,))
+
+
+def names(*given: str) -> list[tuple[str, ...]]:
+    return [("Have", each) for each in given]
+
+
+def test_a_fact_of_another_kind_is_refused() -> None:
+    with pytest.raises(NotOfSnapshot):
+        snapshot([], [("Have", "p")])
+    with pytest.raises(NotOfSnapshot):
+        snapshot([], [("CanQueryRecord", "V", "p")])
+    with pytest.raises(NotOfSnapshot):
+        snapshot([], [], [("Field", "p", "Group", "0", "X")])
+    for spoiled in ([("Advertised", "p", "V")], [("Have", "p", "q")]):
+        with pytest.raises(NotOfSnapshot):
+            snapshot([]).next(added=spoiled)
+        with pytest.raises(NotOfSnapshot):
+            snapshot([]).next(removed=spoiled)
+
+
+def test_changes_add_up_from_any_remembered_moment() -> None:
+    first = snapshot(names("p"))
+    second = first.next(added=names("q", "r"))
+    third = second.next(added=names("s"), removed=names("q", "p"))
+    assert third.changes_since(first.moment) == (
+        {("Have", "r"), ("Have", "s")},
+        {("Have", "q"), ("Have", "p")},
+    )
+    assert third.changes_since(second.moment) == ({("Have", "s")}, {("Have", "q"), ("Have", "p")})
+    assert third.changes_since(third.moment) == (frozenset(), frozenset())
+    fourth = third.next(added=names("q"))
+    assert fourth.changes_since(second.moment) == ({("Have", "s"), ("Have", "q")}, {("Have", "p")})
+    assert first.changes_since(third.moment) is None
+    assert third.changes_since(snapshot([]).moment) is None
+
+
+def test_only_so_many_steps_are_remembered() -> None:
+    moments = [snapshot([])]
+    for _ in range(TRAIL + 1):
+        moments.append(moments[-1].next())
+    assert moments[-1].changes_since(moments[0].moment) is None
+    assert moments[-1].changes_since(moments[1].moment) is not None
+
+
+def test_what_is_not_said_stays_as_it_was() -> None:
+    first = snapshot([], [("Peer", "V")], [("Advertised", "q", "V")])
+    later = first.next(advertised=())
+    assert (later.records, later.runtime, later.advertised) == (first.records, first.runtime, frozenset())
+
+
+def test_a_program_goes_on_from_the_snapshot_it_knows() -> None:
+    following = Following(PROGRAM)
+    first = snapshot(names("p"))
+    assert following.evaluate(first, first.advertised, Budget()).facts(A) == [("p",)]
+    # The later store is never asked: what changed is enough.
+    later = first.next(added=names("q"), records=Store(names("p", "q", "not told")))
+    assert following.evaluate(later, later.advertised, Budget()).facts(A) == [("p",), ("q",)]
+    assert following.version == 2
+    assert following.evaluate(later.next(), later.advertised, Budget()).facts(A) == [("p",), ("q",)]
+    assert following.version == 2, "nothing changed"
+    stranger = snapshot(names("z"))
+    assert following.evaluate(stranger, stranger.advertised, Budget()).facts(A) == [("z",)]
+
+
+def test_facts_that_are_given_come_and_go() -> None:
+    following = Following(PROGRAM)
+    first = snapshot(names("p"))
+    claim = frozenset({("Advertised", "p", "V")})
+    assert following.evaluate(first, claim, Budget()).facts(A) == []
+    assert following.evaluate(first.next(), frozenset(), Budget()).facts(A) == [("p",)]
+
+
+def test_after_an_error_it_starts_anew() -> None:
+    following = Following(PROGRAM)
+    first = snapshot(names("p"))
+    following.evaluate(first, first.advertised, Budget())
+    later = first.next(added=names("q", "r"), records=Store(names("p", "q", "r")))
+    with pytest.raises(EvaluationStopped):
+        following.evaluate(later, later.advertised, Budget(EvaluationLimits(steps=1)))
+    assert following.evaluate(later, later.advertised, Budget()).facts(A) == [("p",), ("q",), ("r",)]
+
+
+def test_after_an_error_nothing_is_kept_of_an_evaluation_that_may_be_half_done() -> None:
+    class Breaking:
+        """Runs like the engine, and is of no use once a change has failed."""
+
+        def __init__(self, running: Running) -> None:
+            self._running = running
+
+        def result(self) -> Result:
+            return self._running.result()
+
+        def change(
+            self, insert: Iterable[Fact], delete: Iterable[Fact], budget: Budget | None = None
+        ) -> Result:
+            self._running = Store(names("spoiled")).evaluate(PROGRAM)
+            raise EvaluationStopped(limit="steps", bound=1, where="", seen=2)
+
+    class Fragile(Store):
+        def evaluate(
+            self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
+        ) -> Running:
+            return Breaking(super().evaluate(program, budget, facts))
+
+    following, first = Following(PROGRAM), Snapshot(Fragile(names("p")))
+    following.evaluate(first, frozenset(), Budget())
+    later = first.next(added=names("q"), records=Fragile(names("p", "q")))
+    with pytest.raises(EvaluationStopped):
+        following.evaluate(later, frozenset(), Budget())
+    assert following.evaluate(later, frozenset(), Budget()).facts(A) == [("p",), ("q",)]
+
+
+def test_what_is_handed_over_comes_and_goes_and_does_not_count_as_runtime_facts() -> None:
+    selected, met = Predicate("o1.Selected", 1), Predicate("B", 1)
+    program = compile_program(make_program([_rule("B", "Have", selected.name)]), (met,))
+    limits = EvaluationLimits(runtime_facts=1)
+    budget = Budget(limits)
+    following = Following(program)
+    first = Snapshot(Database(names("p", "q")))
+    rows = frozenset({("p",), ("r",), ("s",)})
+    assert following.evaluate(first, frozenset(), budget, {selected: rows}).facts(met) == [("p",)]
+    assert budget.limits == limits
+    fewer = {selected: frozenset({("q",)})}
+    assert following.evaluate(first, frozenset(), Budget(limits), fewer).facts(met) == [("q",)]
+    assert following.evaluate(first, frozenset(), Budget(limits)).facts(met) == []
+    given = frozenset({("Peer", "V"), ("Here", "V")})
+    with pytest.raises(EvaluationStopped):
+        following.evaluate(first, given, Budget(limits))
+
+
+def test_a_derived_relation_is_handed_over_whole() -> None:
+    following = Following(PROGRAM)
+    first = snapshot(names("p", "q"))
+    following.evaluate(first, frozenset(), Budget())
+    assert following.hand_over([A]) == {A: {("p",), ("q",)}}
+
+
+def _rule(head: str, *body: str) -> Rule:
+    return Rule(Atom(head, (Var("P"),)), tuple(Atom(name, (Var("P"),)) for name in body))
