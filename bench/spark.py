@@ -303,11 +303,8 @@ def main() -> None:
         console = Console(width=max(Console().width, WIDTH))
         console.print(table(lines))
         for name, seconds in stages.items():
-            rate = (
-                f"  {asked.size / seconds:>12,.0f} records/s"
-                if seconds > 0.01 and name != "start Spark"
-                else ""
-            )
+            counted = name.endswith(("records", "check", "write"))
+            rate = f"  {asked.size / seconds:>10,.0f} records/s" if counted else ""
             console.print(f"{name:<24}{seconds:>8.1f} s{rate}")
     sys.exit(not all(each.met for each in lines))
 
