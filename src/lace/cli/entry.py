@@ -27,6 +27,9 @@ from lace.cli import (
     key,
     lake,
     ls,
+    plan,
+    policy,
+    preview,
     put,
     repl,
     rm,
@@ -34,6 +37,8 @@ from lace.cli import (
     stat,
     verify,
     why,
+    why_not_send,
+    why_send,
     whynot,
 )
 from lace.cli.command import Call
@@ -44,8 +49,9 @@ from lace.errors import InputError, LaceError
 
 _RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
 _RULES = (rules, eval_, why, whynot, repl)
+_POLICIES = (policy, plan, preview, why_send, why_not_send)
 _LAKES = (lake,)
-COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_LAKES))
+COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_POLICIES, *_LAKES))
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage, parse_count
-from lace.cli.lakes import add_lake_of_rules
+from lace.cli.lakes import add_lake_of_rules, evaluating
 from lace.cli.output import Output, count
 from lace.cli.rulefiles import (
     add_facts,
@@ -55,8 +56,9 @@ def _run(call: Call) -> int:
 def _facts(call: Call, bench: Workbench) -> int:
     from lace.facts import write_fact_line
 
-    evaluated = bench.evaluate(chosen_predicates(call.args.want))
-    _tell_report(call.out, evaluated.result)
+    with evaluating(call):
+        evaluated = bench.evaluate(chosen_predicates(call.args.want))
+    _tell_report(call, evaluated.result)
     shown = 0
     for fact in evaluated.facts(limit=call.args.limit):
         call.out.result(write_fact_line(fact), list(fact))
@@ -95,11 +97,19 @@ def answer_line(answers: Answers, row: Sequence[str]) -> str:
     return ", ".join(f"{name}={write_constant(value)}" for name, value in pairs) or "yes"
 
 
-def _tell_report(out: Output, result: Result) -> None:
+def _tell_report(call: Call, result: Result) -> None:
     """Say how Spark evaluated, where it did: the strategy, rounds and rows of each component."""
+    out = call.out
     report = getattr(result, "report", None)
     if report is None:
         return
+    if call.args.report is not None:
+        from lace.pipeline import rules_report
+        from lace.porcelain import new_file
+
+        page = rules_report(report, call.args.file, call.args.lake).to_html()
+        with new_file(Path(call.args.report), replace=True) as file:
+            file.write(page.encode())
     if out.as_json:
         write_details([json.dumps({"report": report.to_json()}, ensure_ascii=False)])
     else:

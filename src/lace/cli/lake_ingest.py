@@ -84,7 +84,7 @@ def _follow(call: Call) -> int:
 
 def _ingest(call: Call) -> int:
     from lace.pipeline import ingest
-    from lace.porcelain import new_file
+    from lace.porcelain import lake_source, new_file
 
     args, out = call.args, call.out
     lake = open_its_lake(call)
@@ -96,8 +96,9 @@ def _ingest(call: Call) -> int:
         def moved(progress: IngestProgress) -> None:
             update(progress.done, progress.total, _DOING[progress.stage])
 
+        sources = [lake_source(each) for each in args.sources]
         done = ingest(
-            lake, args.sources, session, progress=moved, dry_run=args.dry_run, split_bytes=args.split_bytes
+            lake, sources, session, progress=moved, dry_run=args.dry_run, split_bytes=args.split_bytes
         )
     report = done.to_report(args.sources)
     if args.report is not None:

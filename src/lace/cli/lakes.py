@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, _ArgumentGroup
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
 from lace.cli.grammar import parse_count
+from lace.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from lace.pipeline import Lake, LakeFacts, Session
+    from lace.pipeline import Lake, LakeFacts, Session, SparkWork
 
 
 def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
@@ -29,6 +32,7 @@ def add_lake_of_rules(parser: ArgumentParser) -> None:
         "--strategy", choices=("auto", "local", "parts", "loop"), default="auto",
         help="how Spark evaluates: in one task, in parts, in rounds over the cluster (else: it chooses)",
     )  # fmt: skip
+    group.add_argument("--report", metavar="FILE", help="write how it was evaluated as a page of HTML")
     add_spark(group)
 
 
@@ -68,6 +72,23 @@ def start_spark(call: Call) -> Session:
 def spark_if_asked(call: Call) -> Session | None:
     """Start Spark where --master says so; the work is done in this process where it says nothing."""
     return None if call.args.master is None else start_spark(call)
+
+
+@contextmanager
+def evaluating(call: Call) -> Iterator[None]:
+    """Show how far Spark is while rules run over a lake."""
+    if getattr(call.args, "lake", None) is None:
+        yield
+        return
+    from lace.pipeline import running_session, watch
+
+    with progress_bar("evaluating", "tasks") as update:
+
+        def moved(work: SparkWork) -> None:
+            update(work.tasks_done, work.tasks)
+
+        with watch(running_session(), moved):
+            yield
 
 
 def lake_facts(call: Call) -> LakeFacts:

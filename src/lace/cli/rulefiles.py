@@ -139,11 +139,11 @@ def _store(call: Call, stack: ExitStack, *, bare: bool) -> Store | None:
 @contextmanager
 def telling(out: Output) -> Iterator[None]:
     """Write the details of an error of many parts to stderr, above its one sentence."""
-    from lace.porcelain import BadFactFile, RulesRefused
+    from lace.porcelain import BadFactFile, PolicyRefused, RulesRefused
 
     try:
         yield
-    except (BadFactFile, RulesRefused) as error:
+    except (BadFactFile, PolicyRefused, RulesRefused) as error:
         if not out.as_json:
             write_details(error.details())
         raise

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.lakes import add_lake_of_rules
+from lace.cli.lakes import add_lake_of_rules, evaluating
 from lace.cli.rulefiles import add_facts, add_limits, load_program, open_workbench, telling
 
 WHOLE = 1 << 30
@@ -40,7 +40,8 @@ def _run(call: Call) -> int:
     program = load_program(call, args.rules)
     with open_workbench(call) as bench:
         bench.use(program)
-        proof = bench.why(fact)
+        with evaluating(call):
+            proof = bench.why(fact)
     if out.as_json:
         out.value({"fact": list(fact), "holds": proof is not None, "proof": proof and proof.to_json()})
     elif proof is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lace.cli.command import Call, Command
+from lace.cli.lakes import evaluating
 from lace.cli.rulefiles import load_program, open_workbench, telling
 from lace.cli.why import add_goal, chosen_size
 
@@ -17,7 +18,8 @@ def _run(call: Call) -> int:
     program = load_program(call, call.args.rules)
     with open_workbench(call) as bench:
         bench.use(program)
-        answer = bench.why_not(fact)
+        with evaluating(call):
+            answer = bench.why_not(fact)
     if out.as_json:
         out.value(answer.to_json())
     else:

@@ -29,6 +29,7 @@ from lace.pipeline.spark import (
     MasterUnreachable,
     NoSpark,
     OtherSession,
+    running_session,
     ship_code,
     start_session,
 )
@@ -48,7 +49,13 @@ if TYPE_CHECKING:
     from lace.pipeline.lake.vacuum import Vacuumed, vacuum
     from lace.pipeline.progress import SparkWork, watch
     from lace.pipeline.report import ComponentRun, RunReport, StageTime
-    from lace.pipeline.rules import LakeFacts, RecordFactsAreTheLakes, component_runs, fact_frames
+    from lace.pipeline.rules import (
+        LakeFacts,
+        RecordFactsAreTheLakes,
+        component_runs,
+        fact_frames,
+        rules_report,
+    )
     from lace.pipeline.store import LakeIsRead, LakeStore
     from lace.pipeline.tables import TABLES, spark_schema
     from lace.pipeline.tasks import Cancelled, TasksFailed
@@ -63,8 +70,8 @@ __all__ = [
     "OtherSession", "Overtaken", "RecordFactsAreTheLakes", "RunReport", "Session", "Snapshot",
     "SourceChanged", "SparkWork", "StageTime", "TasksFailed", "Vacuumed",
     "allow", "component_runs", "create_lake", "erase", "fact_frames", "follow", "fsck", "ingest",
-    "open_lake", "optimize", "register_format", "ship_code", "spark_schema", "start_session", "vacuum",
-    "watch",
+    "open_lake", "optimize", "register_format", "rules_report", "running_session", "ship_code",
+    "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -82,7 +89,13 @@ _ROOMS = {
     "lace.pipeline.lake.vacuum": ("Vacuumed", "vacuum"),
     "lace.pipeline.progress": ("SparkWork", "watch"),
     "lace.pipeline.report": ("ComponentRun", "RunReport", "StageTime"),
-    "lace.pipeline.rules": ("LakeFacts", "RecordFactsAreTheLakes", "component_runs", "fact_frames"),
+    "lace.pipeline.rules": (
+        "LakeFacts",
+        "RecordFactsAreTheLakes",
+        "component_runs",
+        "fact_frames",
+        "rules_report",
+    ),
     "lace.pipeline.store": ("LakeIsRead", "LakeStore"),
     "lace.pipeline.tables": ("TABLES", "spark_schema"),
     "lace.pipeline.tasks": ("Cancelled", "TasksFailed"),

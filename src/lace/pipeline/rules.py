@@ -15,7 +15,7 @@ from lace.algebra import Budget, Evaluation, RelationProgram
 from lace.engines.spark import SparkEngine, SparkReport
 from lace.errors import InputError
 from lace.facts import RECORD_PREDICATES, Fact, Predicate, check_fact
-from lace.pipeline.report import ComponentRun
+from lace.pipeline.report import ComponentRun, RunReport, StageTime
 from lace.pipeline.tables import FACT_TABLES
 
 if TYPE_CHECKING:
@@ -89,6 +89,20 @@ class LakeFacts:
             predicate = Predicate(name, len(values))
             found[predicate] = found.get(predicate, 0) + 1
         return {predicate: found[predicate] for predicate in sorted(found) if found[predicate]}
+
+
+def rules_report(report: SparkReport, rules: str, lake: str) -> RunReport:
+    """Return how rules were evaluated, as people and programs are told."""
+    found = {str(p): count for each in report.components for p, count in each.rows.items()}
+    return RunReport(
+        "Evaluation",
+        about={"rules": rules, "lake": lake, "rows that joins put out": f"{report.steps:,}"},
+        numbers=found,
+        stages=tuple(
+            StageTime(", ".join(map(str, each.predicates)), each.seconds) for each in report.components
+        ),
+        components=component_runs(report),
+    )
 
 
 def component_runs(report: SparkReport) -> tuple[ComponentRun, ...]:

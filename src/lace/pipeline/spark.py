@@ -77,8 +77,8 @@ logger.executor.level = off
 logger.scheduler.name = org.apache.spark.scheduler
 logger.scheduler.level = off
 """
-"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. A task
-that fails reaches its caller as an error; the trace of it on the screen would only tell it twice."""
+"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. A
+task that fails reaches its caller as an error; its trace on the screen would only tell that twice."""
 
 
 class NoSpark(EngineError):
@@ -171,6 +171,15 @@ def start_session(
             raise NoSpark(missing=error.name or "a part of pyspark") from error
         except Exception as error:  # py4j, grpc and pyspark each have errors of their own
             raise CannotStart(where=where, reason=_first_line(error)) from error
+
+
+def running_session() -> SparkSession:
+    """Return the session that this process works with."""
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    assert running is not None, "whoever asks has started one"
+    return running
 
 
 def ship_code(session: SparkSession) -> bool:

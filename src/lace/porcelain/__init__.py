@@ -73,8 +73,36 @@ if TYPE_CHECKING:
         parse_facts,
         read_facts,
     )
-    from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake
+    from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake, lake_source
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
+    from lace.porcelain.policycases import (
+        PolicyCase,
+        PolicyScene,
+        cases_beside,
+        parse_cases,
+        read_cases,
+    )
+    from lace.porcelain.policydiff import RecordChanges, RuleChange, diff_policies, diff_records
+    from lace.porcelain.policyfaults import PolicyFault
+    from lace.porcelain.policyfile import (
+        PolicyFile,
+        PolicyFileTooBig,
+        PolicyRefused,
+        PolicySection,
+        SectionHeader,
+        ToProvenPeers,
+        read_policy_text,
+        write_policy,
+    )
+    from lace.porcelain.policyparse import check_policy, parse_policy, read_policy
+    from lace.porcelain.policytrial import CaseOutcome, tell_held, try_policy
+    from lace.porcelain.readypolicies import (
+        NoSuchPolicy,
+        ReadyPolicy,
+        find_ready_policy,
+        ready_policies,
+    )
+    from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
     from lace.porcelain.resident import ResidentFacts
     from lace.porcelain.rules import (
         NotAFact,
@@ -104,28 +132,43 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_COLUMNS", "COLUMNS", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE", "TABLE_FORMATS",
     "AlreadyThere", "AmbiguousId", "Answers", "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile",
-    "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "Cell", "Condition",
-    "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase", "Evaluated",
-    "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace", "HeldFacts",
-    "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers",
-    "LineTooLong", "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId", "NoSuchKey",
-    "NoSuchTable", "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotDerived", "NothingThere",
-    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "PassphraseNeeded",
-    "PathNotUtf8", "ReaderLost", "RejectsIsSource", "ResidentFacts", "Row", "RuleFile", "RuleFileTooBig",
-    "RuleProfile", "RulesRefused", "ScryptCost", "Shape", "ShardWriter", "ShardsExist", "SparkLake",
-    "TableFormat", "TableView", "Workbench", "WrongPassphrase",
-    "cell_text", "compile_wanted", "cut_blocks", "file_faults", "generate", "generate_pair", "holds_keys",
-    "join_blocks", "new_file", "new_secret", "now_tai", "parse_condition", "parse_coordinate",
-    "parse_facts", "parse_predicate", "parse_time", "read_facts", "read_goal", "read_question",
-    "read_rules", "read_short_file", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
-    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds",
-    "write_records",
+    "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "CaseOutcome", "Cell",
+    "Condition", "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase",
+    "Evaluated", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace",
+    "HeldBack", "HeldFacts", "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists",
+    "LakeAnswers", "LineTooLong", "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId",
+    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NotAFact", "NotAPredicate", "NotAReference", "NotATime",
+    "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
+    "PassphraseNeeded", "PathNotUtf8", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
+    "PolicyRefused", "PolicyScene", "PolicySection", "Preview", "ReaderLost", "ReadyPolicy",
+    "RecordChanges", "Rehearsal", "RejectsIsSource", "ResidentFacts", "Row", "RuleChange", "RuleFile",
+    "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "SectionHeader", "Shape", "ShardWriter",
+    "ShardsExist", "SparkLake", "TableFormat", "TableView", "ToProvenPeers", "Workbench", "WrongPassphrase",
+    "cases_beside", "cell_text", "check_policy", "compile_wanted", "cut_blocks", "diff_policies",
+    "diff_records", "file_faults", "find_ready_policy", "generate", "generate_pair", "holds_keys",
+    "join_blocks", "lake_source", "new_file", "new_secret", "now_tai", "parse_cases", "parse_condition",
+    "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate", "parse_time", "read_cases",
+    "read_facts", "read_goal", "read_policy", "read_policy_text", "read_question", "read_rules",
+    "read_short_file", "ready_policies", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
+    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "tell_held",
+    "try_policy", "write_policy", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
-    "lake": ("LakeAnswers", "NoSuchTable", "SparkLake"),
+    "lake": ("LakeAnswers", "NoSuchTable", "SparkLake", "lake_source"),
     "layout": ("Block", "cut_blocks", "join_blocks"),
+    "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
+    "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records"),
+    "policyfaults": ("PolicyFault",),
+    "policyfile": (
+        "PolicyFile", "PolicyFileTooBig", "PolicyRefused", "PolicySection", "SectionHeader",
+        "ToProvenPeers", "read_policy_text", "write_policy",
+    ),
+    "policyparse": ("check_policy", "parse_policy", "read_policy"),
+    "policytrial": ("CaseOutcome", "tell_held", "try_policy"),
+    "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
+    "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
     "resident": ("ResidentFacts",),
     "rules": (
         "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused", "parse_predicate",

@@ -22,6 +22,7 @@ from lace.datalog import Program, Proof, WhyNot, parse_program
 from lace.errors import InputError
 from lace.facts import Fact, Predicate
 from lace.porcelain.lace import Lace
+from lace.porcelain.place import FOLDER, store_file
 from lace.porcelain.workbench import Evaluated, Workbench
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class NoSuchTable(InputError):
 
     code = "lake/no-table"
     text = "a lake has no {what} {name!r}; it has {known}"
+
+
+def lake_source(place: str | Path) -> str | Path:
+    """Return what an ingest reads: of a folder with a lace in it the store, else what was given."""
+    return store_file(Path(place)) if (Path(place) / FOLDER).is_dir() else place
 
 
 class LakeAnswers(Mapping[str, "Frame"]):
@@ -91,7 +97,7 @@ class SparkLake:
         create: bool = False,
     ) -> SparkLake:
         """Open a lake, or make one; without a session, start Spark where `master` says, by default here."""
-        from lace.pipeline import NotALake, create_lake, open_lake, ship_code, start_session
+        from lace.pipeline import NotALake, create_lake, open_lake, register_format, ship_code, start_session
 
         try:
             lake = open_lake(place)
@@ -103,6 +109,7 @@ class SparkLake:
             remote = master is not None and master.startswith("sc://")
             session = start_session(remote=master) if remote else start_session(master)
             ship_code(session)
+            register_format(session)
         return cls(lake, session)
 
     def ingest(
@@ -114,7 +121,8 @@ class SparkLake:
         """Validate the records of files, folders, stores and other lakes, and commit what is new."""
         from lace.pipeline import ingest
 
-        return ingest(self.lake, sources, self.session, progress=progress, dry_run=dry_run)
+        found = map(lake_source, sources)
+        return ingest(self.lake, found, self.session, progress=progress, dry_run=dry_run)
 
     def table(self, name: str, *, version: int | None = None) -> Frame:
         """Return a table: records, fields, links, blobs, plexes, rejects, sources or forgotten."""

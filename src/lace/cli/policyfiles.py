@@ -1,0 +1,196 @@
+"""What the verbs about policies share: whose policies, which peer, over which facts."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lace.cli.command import Call
+from lace.cli.output import Output
+from lace.cli.rulefiles import telling
+from lace.errors import InputError
+
+if TYPE_CHECKING:
+    from lace.facts import Fact
+    from lace.policy import Resident
+    from lace.porcelain import Lace, PolicyFile, Rehearsal
+    from lace.text import Verifier
+
+ANONYMOUS = "anonymous"
+DEFAULT_FILE = "exchange.policy"
+NO_POLICY = """\
+[select]
+SelectHave(P) :- Have(P).
+SelectAdvertised(P,S) :- Advertised(P,S).
+"""
+"""Where there is no policy: everything is wanted, and nothing is exposed to anybody."""
+
+
+class NotAPeer(InputError):
+    """Text that names no peer."""
+
+    code = "cli/peer"
+    text = "{given!r} is no peer: write a verifier V.….H3, the name of one of your keys, or anonymous"
+
+
+def add_peer(parser: ArgumentParser, *flags: str, default: str | None = None) -> None:
+    """Add the option that says who the other side is."""
+    more = f" ({default})" if default else ""
+    parser.add_argument(
+        *flags, dest="peer", metavar="PEER", required=default is None, default=default,
+        help=f"whom the peer proves to be: a verifier, the name of one of your keys, or anonymous{more}",
+    )  # fmt: skip
+
+
+def add_peer_policy(parser: ArgumentParser) -> None:
+    """Add the option that says what the other side wants."""
+    parser.add_argument(
+        "--peer-policy", metavar="FILE", help="the policy of the peer (else: one that wants everything)"
+    )
+
+
+def add_policies(parser: ArgumentParser) -> None:
+    """Add the options that say how an exchange would be."""
+    parser.add_argument(
+        "--policy", metavar="FILE",
+        help=f"our policy (else {DEFAULT_FILE} beside the store, else none: nothing is exposed)",
+    )  # fmt: skip
+    add_peer_policy(parser)
+    parser.add_argument("--here", metavar="KEY", help="whom we prove to be (else nobody)")
+    parser.add_argument("--encrypted", action="store_true", help="over a transport that is encrypted")
+    parser.add_argument(
+        "--runtime", metavar="FILE", action="append", default=[],
+        help="runtime facts of a file, one a line, such as Transport('…')",
+    )  # fmt: skip
+    parser.add_argument(
+        "--advertised", metavar="FILE", action="append", default=[],
+        help="what the peer advertises: facts of a file, one a line",
+    )  # fmt: skip
+
+
+def load_policy(call: Call, path: str) -> PolicyFile:
+    """Read a policy that must check; what is wrong with it goes to stderr."""
+    from lace.porcelain import read_policy
+
+    with telling(call.out):
+        return read_policy(path)
+
+
+def chosen_policy(call: Call) -> PolicyFile:
+    """Return our policy: the one that was named, or the one beside the store, or none at all."""
+    from lace.porcelain import parse_policy, store_file
+
+    if call.args.policy is not None:
+        return load_policy(call, call.args.policy)
+    beside = store_file(call.world.find_lace(call.args.store)).with_name(DEFAULT_FILE)
+    if beside.exists():
+        return load_policy(call, str(beside))
+    call.out.note(f"no --policy and no {DEFAULT_FILE} beside the store: without one, nothing is exposed")
+    return parse_policy(NO_POLICY, "no policy")
+
+
+def chosen_peer_policy(call: Call) -> PolicyFile | None:
+    """Return the peer's policy, where one was named."""
+    path = call.args.peer_policy
+    return None if path is None else load_policy(call, path)
+
+
+def chosen_peer(call: Call, given: str | None) -> Verifier | None:
+    """Return whom a side proves to be; None where it proves nothing."""
+    from lace.errors import TextError
+    from lace.text import parse_verifier
+
+    if given in (None, ANONYMOUS):
+        return None
+    assert given is not None
+    try:
+        return parse_verifier(given)
+    except TextError:
+        found = [key.verifier for key in call.keyring().list() if key.name == given]
+        if not found or found[0] is None:
+            raise NotAPeer(given=given[:80]) from None
+        return found[0]
+
+
+Advertise = Callable[["PolicyFile", "PolicyFile | None"], "list[Fact]"]
+"""Makes a peer's advertisements from our policy and its own."""
+
+
+class Stage(NamedTuple):
+    """A store that is open, and the exchange over it that was asked about."""
+
+    lace: Lace
+    rehearsal: Rehearsal
+
+
+@contextmanager
+def open_rehearsal(call: Call, advertise: Advertise | None = None) -> Iterator[Stage]:
+    """Lend the exchange that the options describe; `advertise` says what the peer claims besides."""
+    from lace.porcelain import Rehearsal, now_tai, read_facts
+
+    ours, theirs = chosen_policy(call), chosen_peer_policy(call)
+    peer, here = chosen_peer(call, call.args.peer), chosen_peer(call, call.args.here)
+    now = now_tai()
+    runtime: list[Fact] = [("TransportEncrypted",)] if call.args.encrypted else []
+    claims = [] if advertise is None else advertise(ours, theirs)
+    with telling(call.out):
+        for path in call.args.runtime:
+            runtime += read_facts(path)
+        for path in call.args.advertised:
+            claims += read_facts(path)
+    for name in ("StartTAI", "TickTAI"):
+        runtime += [] if any(fact[0] == name for fact in runtime) else [(name, now)]
+    with call.open(read_only=True) as lace:
+        yield Stage(
+            lace,
+            Rehearsal(
+                records_of(lace),
+                ours,
+                peer=peer,
+                theirs=theirs,
+                here=here,
+                runtime=runtime,
+                advertised=claims,
+            ),
+        )
+
+
+def records_of(lace: Lace) -> Resident:
+    """Return the facts of a lace as an engine holds them."""
+    from lace.porcelain import ResidentFacts
+
+    return ResidentFacts(lace.store).database
+
+
+def some(records: Iterable[str], limit: int | None) -> list[str]:
+    """Return the first of some records, in the order of their ids."""
+    return sorted(records) if limit is None else nsmallest(limit, records)
+
+
+def counted(records: frozenset[str], limit: int | None) -> dict[str, Any]:
+    """Return how many records there are and the first of them, as a program reads it."""
+    return {"count": len(records), "records": some(records, limit)}
+
+
+def write_records_named(out: Output, lace: Lace, records: frozenset[str], limit: int | None) -> None:
+    """Write the first of some records with where they belong, and how many more there are."""
+    shown = some(records, limit)
+    for record in shown:
+        out.line(f"  {record}  {place_of(lace, record)}".rstrip())
+    if len(records) > len(shown):
+        out.line(f"  … and {len(records) - len(shown):,} more")
+
+
+def place_of(lace: Lace, record: str) -> str:
+    """Return the coordinate of a record, where it is here and has one."""
+    from lace.errors import LaceError
+
+    try:
+        fields = {fact[2]: fact[4] for fact in lace.facts(record) if fact[0] == "Field"}
+    except LaceError:
+        return ""
+    parts = [fields.get(name) for name in ("Group", "App", "Name")]
+    return "" if None in parts else "//" + "//".join(map(str, parts))

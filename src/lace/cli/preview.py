@@ -1,0 +1,142 @@
+"""lace preview"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_count
+from lace.cli.output import count
+from lace.cli.policyfiles import (
+    ANONYMOUS,
+    NO_POLICY,
+    Stage,
+    add_peer,
+    add_policies,
+    chosen_peer,
+    counted,
+    open_rehearsal,
+    records_of,
+    write_records_named,
+)
+
+if TYPE_CHECKING:
+    from lace.facts import Fact
+    from lace.porcelain import HeldBack, PolicyFile, Preview
+
+SHOWN = 10
+_WHAT = {
+    "select": "our policy does not select them",
+    "expose": "the peer's rules cannot see them",
+    "peer": "the peer's policy does not select them",
+    "send": "this restriction does not let them go",
+}
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    add_peer(parser, "--as", default=ANONYMOUS)
+    add_policies(parser)
+    parser.add_argument(
+        "--peer-store", metavar="PATH", help="the peer's lace, where it is at hand: what it would advertise"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-n",
+        "--limit",
+        metavar="N",
+        type=parse_count,
+        default=SHOWN,
+        help=f"so many records of each ({SHOWN})",
+    )
+    which.add_argument("--all", dest="limit", action="store_const", const=None, help="all records")
+
+
+def _run(call: Call) -> int:
+    there = call.args.peer_store is not None
+    with open_rehearsal(call, partial(_peer_advertises, call) if there else None) as stage:
+        found = stage.rehearsal.preview()
+        known = there or bool(call.args.advertised)
+        if call.out.as_json:
+            call.out.value(_told(call, stage, found, known))
+        else:
+            _show(call, stage, found, known)
+    return 0
+
+
+def _show(call: Call, stage: Stage, found: Preview, known: bool) -> None:
+    out, limit, lace = call.out, call.args.limit, stage.lace
+    proven = "proven" if stage.rehearsal.peer else "it proves nothing"
+    out.line(f"with {found.viewer} ({proven}), by {found.plan}")
+    if found.words:
+        out.line(f"{found.words}: its rules select nothing here, so nothing is sent")
+    else:
+        out.line(f"exposed to it: {found.exposed:,} of {count(found.stored, 'record')}")
+    out.line(f"may be sent: {count(len(found.may_send), 'record')}")
+    write_records_named(out, lace, found.may_send, limit)
+    if known:
+        out.line(f"may be asked for: {count(len(found.may_request), 'record')}")
+        write_records_named(out, lace, found.may_request, limit)
+    else:
+        out.line("may be asked for: not known without --advertised or --peer-store")
+    out.line(f"held back: {count(found.stored - len(found.may_send), 'record')}")
+    for held in found.held:
+        by = held.where if found.words == held.where else f"by {held.where}"
+        out.line(f"{by}: {count(len(held.records), 'record')}, {_WHAT[held.by]}")
+        write_records_named(out, lace, held.records, limit)
+
+
+def _told(call: Call, stage: Stage, found: Preview, known: bool) -> dict[str, Any]:
+    limit = call.args.limit
+
+    def held(each: HeldBack) -> dict[str, Any]:
+        return {"by": each.by, "where": each.where, **counted(each.records, limit)}
+
+    return {
+        "plan": found.plan,
+        "viewer": found.viewer,
+        "proven": stage.rehearsal.peer is not None,
+        "words": found.words,
+        "stored": found.stored,
+        "exposed": found.exposed,
+        "selected": len(found.selected),
+        "may_send": counted(found.may_send, limit),
+        "may_request": counted(found.may_request, limit) if known else None,
+        "held": [held(each) for each in found.held],
+    }
+
+
+def _peer_advertises(call: Call, ours: PolicyFile, theirs: PolicyFile | None) -> list[Fact]:
+    """Return what the peer would advertise to us, by its own policy over its own records."""
+    from lace.porcelain import Lace, Rehearsal, parse_policy
+
+    args = call.args
+    theirs = theirs or parse_policy(f"{NO_POLICY}[expose selected]\n", "the peer")
+    encrypted: list[Fact] = [("TransportEncrypted",)] if args.encrypted else []
+    with Lace.open(args.peer_store, read_only=True) as lace:
+        side = Rehearsal(
+            records_of(lace),
+            theirs,
+            peer=chosen_peer(call, args.here),
+            theirs=ours,
+            here=chosen_peer(call, args.peer),
+            side=1,
+            runtime=encrypted,
+        )
+        return side.advertise(lace.store)
+
+
+COMMAND = Command(
+    "preview",
+    "show what an exchange with a peer would send, ask for and hold back",
+    "Nothing is sent and nobody is asked: the policies are evaluated over this lace as it is. What is held "
+    "back is shown by the section that holds it. With --json one object.",
+    (
+        "lace policy new group mine.policy --set town=u",
+        "lace preview --policy mine.policy --as anonymous",
+        "lace preview --policy mine.policy --as me --json",
+    ),
+    _arguments,
+    _run,
+)

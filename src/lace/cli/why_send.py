@@ -1,0 +1,52 @@
+"""lace why-send"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_count
+from lace.cli.policyfiles import add_peer, add_policies, open_rehearsal
+from lace.cli.why import chosen_size
+
+
+def add_record(parser: ArgumentParser) -> None:
+    """Add what both `why-send` and `why-not-send` take."""
+    parser.add_argument("record", metavar="RECORD", help="an id, the beginning of one, or //group//app//name")
+    add_peer(parser, "--peer")
+    add_policies(parser)
+    parser.add_argument("--depth", metavar="N", type=parse_count, help="how many steps down to show (12)")
+    parser.add_argument(
+        "--full", action="store_true", help="cut nothing: every step, every premise, whole lines"
+    )
+
+
+def _run(call: Call) -> int:
+    from lace.datalog import show_proof
+
+    out = call.out
+    with open_rehearsal(call) as (lace, rehearsal):
+        record = lace.find(call.args.record)
+        proof = rehearsal.why_send(record)
+    if out.as_json:
+        out.value({"record": record, "sent": proof is not None, "proof": proof and proof.to_json()})
+    elif proof is None:
+        out.note(f"{record} is not sent to this peer; `lace why-not-send` says what holds it back")
+    else:
+        for line in show_proof(proof, **chosen_size(call)).split("\n"):
+            out.line(line)
+    return 0 if proof else 1
+
+
+COMMAND = Command(
+    "why-send",
+    "explain why a record may be sent to a peer",
+    "Shows a proof with both sides' shares, O0 ours and O1 the peer's, each in its author's own rules. "
+    "Exit code 1 where the record is not sent.",
+    (
+        "lace policy new group mine.policy --set town=u",
+        "lace why-send //u//notes//first --peer anonymous --policy mine.policy",
+    ),
+    add_record,
+    _run,
+)
