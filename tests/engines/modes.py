@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from lace.engines import driver, whole
 
 MODES = {
-    "as it chooses": (driver.FEW, driver.SMALL, whole.MOST_ROWS),
-    "columns only": (0, 0, -1),
-    "loops only": (1 << 60, 1 << 60, -1),
-    "whole programs": (driver.FEW, driver.SMALL, 1 << 60),
+    "as it chooses": (driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS),
+    "columns only": (0, 0, -1, 0),
+    "loops only": (1 << 60, 1 << 60, -1, 0),
+    "whole programs": (driver.FEW, driver.SMALL, 1 << 60, 0),
+    "walked programs": (driver.FEW, driver.SMALL, 1 << 60, 1 << 60),
 }
 
 
 @contextmanager
 def mode(name: str) -> Iterator[None]:
     """Run programs in one way only."""
-    before = driver.FEW, driver.SMALL, whole.MOST_ROWS
-    driver.FEW, driver.SMALL, whole.MOST_ROWS = MODES[name]
+    before = driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS
+    driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS = MODES[name]
     try:
         yield
     finally:
-        driver.FEW, driver.SMALL, whole.MOST_ROWS = before
+        driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS = before

@@ -87,11 +87,13 @@ class Dictionary:
     def intern(self, text: str) -> int:
         """Return the position of a text, giving it one where it has none."""
         position = self.find(text)
-        if position == UNKNOWN:
-            check_value(text, self._value_bytes)
-            position = len(self)
-            self._own.append(text)
-            self._positions[text] = position
+        return self._take(text) if position == UNKNOWN else position
+
+    def _take(self, text: str) -> int:
+        """Give a position to a text that has none."""
+        check_value(text, self._value_bytes)
+        position = self._positions[text] = self._below + len(self._own)
+        self._own.append(text)
         return position
 
     def intern_row(self, row: Iterable[str]) -> tuple[int, ...]:
@@ -105,7 +107,7 @@ class Dictionary:
             if position is None or position >= below:
                 position = own.get(text)
                 if position is None:
-                    position = intern(text)
+                    position = self._take(text)
             found.append(position)
         return tuple(found)
 

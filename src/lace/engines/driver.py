@@ -187,7 +187,7 @@ class Driver:
         """Go on from what is new below."""
         tables = [self.relations.table(predicate) for predicate in component.component.predicates]
         for table in tables:
-            marks.setdefault(table, len(table))
+            marks.setdefault(table, table.size)
         deltas: Iterable[PreparedDelta] = component.deltas
         if len(change.grown) == 1:
             (source,) = change.grown
@@ -205,11 +205,11 @@ class Driver:
             count += 1
             budget.check_rounds(count, predicates[0])
             for table in tables:
-                table.rounds.append(len(table))
+                table.rounds.append(table.size)
             if not component.component.recursive:
                 break
             outputs = self._deltas(component.own_deltas, marks, budget)
-            marks = {table: len(table) for table in tables}
+            marks = {table: table.size for table in tables}
             self._add(outputs, budget)
         self.rounds[predicates[0]] = self.rounds.get(predicates[0], 0) + count
 
@@ -260,6 +260,8 @@ class Driver:
     def _add(self, outputs: list[Output], budget: Budget) -> None:
         """Add what a round derived."""
         for output in outputs:
+            if not (output.rows or output.columns):
+                continue
             head = output.pipeline.pipeline.head
             tables = [self.relations.table(head)]
             if head in self.derived:
@@ -272,7 +274,7 @@ class Driver:
                     new = table.add_columns(output.columns)
             if new:
                 self.costs[output.pipeline.rule].new += new
-                budget.take_derived(new, len(tables[0]), head)
+                budget.take_derived(new, tables[0].size, head)
 
     def _close(self, component: PreparedComponent, budget: Budget) -> bool:
         """Evaluate a transitive closure at once, where the graph is neither tiny nor too large."""

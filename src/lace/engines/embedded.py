@@ -62,8 +62,10 @@ class Database:
         self.relations.add_record_facts(columns)
 
     def prepare(self, program: RelationProgram) -> PreparedProgram:
-        """Make a program ready; the same one is made ready once."""
-        return self._prepare(program).prepared
+        """Make a program ready to run many times; the same one is made ready once."""
+        known = self._prepare(program)
+        known.whole_over(self.relations).write()
+        return known.prepared
 
     def _prepare(self, program: RelationProgram) -> _Prepared:
         known = self._prepared.get(id(program))
@@ -327,6 +329,9 @@ def _nobody() -> None:
 
 
 def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
+    if isinstance(facts, (list, tuple)) and len(facts) == 1:
+        [fact] = facts
+        return {Predicate(fact[0], len(fact) - 1): [fact[1:]]}
     found: dict[tuple[str, int], list[Values]] = {}
     for fact in facts:
         found.setdefault((fact[0], len(fact) - 1), []).append(fact[1:])

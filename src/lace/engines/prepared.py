@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from lace.algebra import (
     Component,
@@ -23,8 +23,7 @@ from lace.engines.relations import Source, source_of
 from lace.facts import Predicate
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPipeline:
+class PreparedPipeline(NamedTuple):
     """One pipeline with its function, made when it is first needed."""
 
     rule: int
@@ -80,14 +79,18 @@ class PreparedComponent:
         self.wholes = tuple(
             [_pipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
         )
-        self.deltas = tuple(
+        self._derived = derived
+
+    @cached_property
+    def deltas(self) -> tuple[PreparedDelta, ...]:
+        """What runs when something is new in one of the joins."""
+        return tuple(
             [
-                PreparedDelta(component, rule, at, join.scan, derived)
-                for rule in component.rules
+                PreparedDelta(self.component, rule, at, join.scan, self._derived)
+                for rule in self.component.rules
                 for at, join in enumerate(deltas(rule))
             ]
         )
-        self._derived = derived
 
     @cached_property
     def own_deltas(self) -> tuple[PreparedDelta, ...]:
@@ -155,13 +158,16 @@ class PreparedProgram:
 def _pipeline(
     component: Component, rule: int, pipeline: Pipeline, derived: frozenset[Predicate]
 ) -> PreparedPipeline:
-    first = pipeline.steps[0] if pipeline.steps else None
+    steps = pipeline.steps
+    first = steps[0] if steps else None
     read = tuple(scans(pipeline))
-    own = [
-        step.scan.predicate
-        for step in pipeline.steps
-        if isinstance(step, Join | SemiJoin) and step.scan.predicate in component.predicates
-    ]
-    loops = sum(isinstance(step, Join) for step in pipeline.steps) <= MOST_LOOPS
-    start = first.scan if isinstance(first, Join) else None
+    own: list[Predicate] = []
+    if component.recursive:
+        own = [
+            step.scan.predicate
+            for step in steps
+            if isinstance(step, (Join, SemiJoin)) and step.scan.predicate in component.predicates
+        ]
+    loops = len(steps) <= MOST_LOOPS or sum(type(step) is Join for step in steps) <= MOST_LOOPS
+    start = first.scan if type(first) is Join else None
     return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, derived, [])

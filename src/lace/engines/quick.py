@@ -14,10 +14,9 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from lace.algebra import (
     AntiJoin,
@@ -51,8 +50,7 @@ MOST_LOOPS = 18
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(NamedTuple):
     """What one argument of the function is bound to at each run."""
 
     kind: str
@@ -82,33 +80,36 @@ class QuickPipeline:
     def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:
         """Return the rows of the head, repeats included."""
         found: list[Row] = []
-        arguments = [_bind(need, relations, marks, budget) for need in self._needs]
+        arguments = []
+        resolve = relations.resolve
+        for kind, what, places in self._needs:
+            # The two that nearly every step has, without a call in between.
+            if kind == "lookup":
+                arguments.append(resolve(what)[0].lookup(places))
+            elif kind == "table":
+                arguments.append(resolve(what)[0].holder())
+            else:
+                arguments.append(_bind(kind, what, relations, marks, budget))
         self._function(found.append, budget, self.pipeline, *arguments)
         return found
 
 
-def _bind(need: _Need, relations: Relations, marks: Marks, budget: Budget) -> Any:
-    if not isinstance(need.what, Scan):
-        dictionary = relations.dictionary
-        match need.kind:
-            case "constant":
-                return dictionary.find(need.what)
-            case "head":
-                return dictionary.intern(need.what)
-            case "test":
-                return Answers(need.what, dictionary.text)
-        return _rank_test(need.what, relations, budget)
-    scan: Scan = need.what
-    table, _ = relations.resolve(scan)
-    if need.kind == "lookup":
-        return table.lookup(need.places)
-    if need.kind == "table":
-        return table.holder()
-    if need.kind == "new":
+def _bind(kind: str, what: Any, relations: Relations, marks: Marks, budget: Budget) -> Any:
+    dictionary = relations.dictionary
+    if kind == "constant":
+        return dictionary.find(what)
+    if kind == "head":
+        return dictionary.intern(what)
+    if kind == "test":
+        return Answers(what, dictionary.text)
+    if kind == "rank":
+        return _rank_test(what, relations, budget)
+    table, _ = relations.resolve(what)
+    if kind == "new":
         old = marks.get(table)
         return () if old is None or old == table.size else frozenset(table.rows(old))
-    start, stop = stretch(table, scan.part, marks)
-    return stop - start if need.kind == "size" else table.rows(start, stop)
+    start, stop = stretch(table, what.part, marks)
+    return stop - start if kind == "size" else table.rows(start, stop)
 
 
 class Answers(dict[object, bool]):

@@ -77,7 +77,7 @@ class Relations:
         self._parts: dict[Predicate, dict[int, Table]] = {}
         self._derived: set[Predicate] = set()
         self._owned: set[Table] = set()
-        self._resolved: dict[int, tuple[Scan, Table, tuple[Place, ...]]] = {}
+        self._resolved: dict[int, tuple[Scan, tuple[Table, tuple[Place, ...]]]] = {}
         self._seen: dict[Source, SeenRelation] = {}
 
     def fork(self) -> Relations:
@@ -158,13 +158,13 @@ class Relations:
         """Return the table that a scan reads, and what is left to check at each place."""
         known = self._resolved.get(id(scan))
         if known is not None and known[0] is scan:
-            return known[1], known[2]
+            return known[1]
         source = source_of(scan, self._derived)
         table, places = self.at(source), scan.places
         if source.name is not None:
             at = PARTED[scan.predicate]
             places = (*places[:at], None, *places[at + 1 :])
-        self._resolved[id(scan)] = (scan, table, places)
+        self._resolved[id(scan)] = (scan, (table, places))
         return table, places
 
     def at(self, source: Source) -> Table:
@@ -247,7 +247,9 @@ class Relations:
         count = 0
         for row in rows:
             part = self._part(predicate, row[at])
-            count += _marked(part, marks).add_rows((row,))
+            if marks is not None and part not in marks:
+                marks[part] = part.size
+            count += part.add_rows((row,))
         if predicate in self._tables:
             _marked(self.own_table(predicate), marks).add_rows(rows)
         return count
@@ -287,8 +289,10 @@ class Relations:
 
     def _part(self, predicate: Predicate, name: int) -> Table:
         parts = self._parts.setdefault(predicate, {})
-        parts[name] = self._own(parts[name]) if name in parts else self._new(predicate.arity)
-        return parts[name]
+        part = parts.get(name)
+        if part is None or part not in self._owned:
+            part = parts[name] = self._new(predicate.arity) if part is None else self._own(part)
+        return part
 
     def remove(self, predicate: Predicate, facts: Iterable[Values]) -> set[Source]:
         """Take facts away; return which tables lost some."""

@@ -75,10 +75,10 @@ class Table:
     def add_rows(self, rows: Iterable[Row]) -> int:
         """Add rows given as tuples; return how many were new."""
         tail, before = self._tail, self.size
-        based = self._base > 0
+        held = self._keys().contains_row if self._base else None
         indexes = self._tail_indexes
         for row in rows:
-            if row in tail or (based and self._keys().contains_row(row)):
+            if row in tail or (held is not None and held(row)):
                 continue
             tail[row] = self.size
             self.size += 1

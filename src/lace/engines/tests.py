@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ from lace.engines.dictionary import Dictionary, Ids
 Mask = NDArray[np.bool_]
 
 
-def passes(test: Test, texts: list[str]) -> bool:
+def passes(test: Test, texts: Sequence[str]) -> bool:
     """Apply a test to the texts of its terms."""
     if isinstance(test, NotEqual):
         return texts[0] != texts[1]

@@ -1,5 +1,7 @@
 """A whole program over few facts as one Python function: all its loops and fixpoints, nothing in between.
 
+The first run of a program is walked through (walk.py); the function is written when it runs again.
+
     t0 = {}                             Blocked, its rows in the order in which they were found
     for v0, _, _, v1 in b0: …           one pipeline after the other
     while d2: …                         rounds of Member, from what the round before found
@@ -15,7 +17,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from lace.algebra import Budget, Part, RankTest, Scan, Test
@@ -23,6 +25,7 @@ from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedP
 from lace.engines.quick import Answers, LoopWriter, code_of
 from lace.engines.relations import Relations, source_of
 from lace.engines.table import Table
+from lace.engines.walk import Walk
 from lace.facts import Predicate
 
 MOST_ROWS = 512
@@ -31,6 +34,8 @@ MOST_STEPS = 1 << 14
 """So many rows of joins are tried before the driver takes over."""
 MOST_NODES = 256
 """Longer programs are not written as one function."""
+WALKS = 1
+"""So many runs are walked through before a function is written."""
 
 Rows = dict[Any, Any]
 """Rows in the order in which they were found; those of one value without a tuple around it."""
@@ -50,15 +55,24 @@ class Outcome(NamedTuple):
 class WholeProgram:
     """A program as a function, bound to the facts of one version of a database."""
 
-    __slots__ = ("_function", "_given", "_predicates", "_version")
+    __slots__ = ("_function", "_given", "_predicates", "_prepared", "_relations", "_version", "_walks")
 
     def __init__(self, prepared: PreparedProgram, relations: Relations) -> None:
+        self._prepared = prepared
+        self._relations = relations
         self._version = relations.changes
         self._predicates = [p for each in prepared.components for p in each.component.predicates]
-        self._given = sum(map(relations.size, {*prepared.given, *(p for p, _ in prepared.seen)}))
+        sizes = {p: relations.size(p) for p in {*prepared.given, *(p for p, _ in prepared.seen)}}
+        self._given = sum(sizes.values())
         self._function: Callable[[int], Any] | None = None
-        if _suits(prepared, relations):
-            writer = _ProgramWriter(prepared, relations)
+        self._walks = WALKS if _suits(prepared, relations, sizes) else -1
+        """How many runs are still walked through; below 0 where the driver has to do it."""
+
+    def write(self) -> None:
+        """Write the function, for a program that will run again."""
+        if self._walks >= 0:
+            self._walks = -1
+            writer = _ProgramWriter(self._prepared, self._relations)
             scope = writer.bound
             if -1 not in writer.heads:
                 exec(code_of(writer.source()), scope)
@@ -71,9 +85,15 @@ class WholeProgram:
     def run(self, budget: Budget) -> Outcome | None:
         """Run the program and take what it costs from the budget; None where the driver has to do it."""
         limits = budget.limits
-        if self._function is None or budget.now is not None or self._given > limits.base_facts:
+        if budget.now is not None or self._given > limits.base_facts:
             return None
-        found = self._function(min(limits.steps - budget.steps, MOST_STEPS))
+        most = min(limits.steps - budget.steps, MOST_STEPS)
+        if self._walks > 0:
+            self._walks -= 1
+            found = Walk(self._prepared, self._relations, most, MOST_ROWS).run()
+        else:
+            self.write()
+            found = None if self._function is None else self._function(most)
         if found is None:
             return None
         tables, rounds, log, steps = found
@@ -93,16 +113,16 @@ class WholeProgram:
         )
 
 
-def _suits(prepared: PreparedProgram, relations: Relations) -> bool:
+def _suits(prepared: PreparedProgram, relations: Relations, sizes: Mapping[Predicate, int]) -> bool:
     """Tell whether a program and what it reads are small, and nothing was supplied that it derives."""
     pipelines = [whole for component in prepared.components for whole in component.wholes]
-    if sum(len(each.pipeline.steps) + 1 for each in pipelines) > MOST_NODES:
+    if sum([len(each.pipeline.steps) + 1 for each in pipelines]) > MOST_NODES:
         return False
     if any(relations.size(predicate) for predicate in prepared.derived):
         return False
-    large = {p for p in {*prepared.given, *(p for p, _ in prepared.seen)} if relations.size(p) > MOST_ROWS}
+    large = {predicate for predicate, size in sizes.items() if size > MOST_ROWS}
     for each in pipelines:
-        if not each.loops or any(isinstance(step, RankTest) for step in each.pipeline.steps):
+        if not each.loops or RankTest in map(type, each.pipeline.steps):
             return False
         for scan in each.scans:
             if scan.view is not None and scan.view in prepared.derived:

@@ -235,6 +235,9 @@ class Runner:
 
     def _apart(self, frame: DataFrame, names: tuple[str, ...], later: tuple[Step, ...]) -> DataFrame:
         """Put a shuffle between rows that are counted and the next step that pairs them, by what it pairs."""
+        if not any(isinstance(term, Column) for term in self._pipeline.project):
+            # To a head without variables one row is as good as many, and Spark knows: it would stop early.
+            return frame.localCheckpoint()
         for step in later:
             if isinstance(step, Filter):
                 continue

@@ -11,12 +11,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
 from math import prod
 
-from lace.algebra import Column, Component, Join, Pipeline, RuleProgram, Scan, scans
+from lace.algebra import Column, Component, Join, Pipeline, RankTest, RuleProgram, Scan, scans
 from lace.facts import Predicate
 
 _MOST_CHOICES = 4096
@@ -103,6 +103,8 @@ def _following(
 ) -> int | None:
     """Return the place at which a relation always has the kept variable."""
     places: set[int] = set(range(predicate.arity))
+    if any(predicate in ranked_by(rule.whole) for rule in steps):
+        return None
     for rule in steps:
         variable = _variable(rule, component, kept)
         for scan in scans(rule.whole):
@@ -111,6 +113,12 @@ def _following(
             if scan.predicate == predicate:
                 places &= {at for at, place in enumerate(scan.places) if place == variable}
     return min(places, default=None)
+
+
+def ranked_by(pipeline: Pipeline) -> set[Predicate]:
+    """Return the relations in which ranks are looked up: every part needs all of them."""
+    tests = [step for step in pipeline.steps if isinstance(step, RankTest)]
+    return {p for scan in scans(replace(pipeline, steps=tuple(tests))) for p in scan.reads()}
 
 
 def split_rule(pipeline: Pipeline) -> dict[Predicate, Route]:
@@ -123,12 +131,13 @@ def split_rule(pipeline: Pipeline) -> dict[Predicate, Route]:
     """
     read = list(scans(pipeline))
     every = list(dict.fromkeys(predicate for scan in read for predicate in scan.reads()))
+    ranked = ranked_by(pipeline)
     first = pipeline.steps[0] if pipeline.steps else None
     if not isinstance(first, Join):
         return dict.fromkeys(every, Way.ONE)
     best: dict[Predicate, Route] | None = None
     for name in first.scan.columns():
-        routes: dict[Predicate, Route] = {p: _place(p, name, read) for p in every}
+        routes: dict[Predicate, Route] = {p: Way.ALL if p in ranked else _place(p, name, read) for p in every}
         follow = sum(isinstance(route, int) for route in routes.values())
         most = -1 if best is None else sum(isinstance(route, int) for route in best.values())
         if isinstance(routes[first.scan.predicate], int) and follow > most:
