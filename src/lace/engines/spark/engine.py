@@ -55,7 +55,7 @@ class SparkEngine:
         """Take frames of text columns, one row a fact; columns count by position.
 
         With `repeats` a frame may hold a row twice. `parts` is how many parts a recursion is cut into, by
-        default as many as tasks run at a time.
+        default as many as tasks run at a time, or one where cutting would not pay.
         """
         if strategy not in STRATEGIES:
             raise UnknownStrategy(strategy=strategy, known=", ".join(STRATEGIES))
@@ -63,16 +63,7 @@ class SparkEngine:
         self.strategy = strategy
         self.frames = {p: as_relation(p, frame, repeats=repeats) for p, frame in frames.items()}
         self._sizes: dict[Predicate, int] = {}
-        self._parts = parts
-
-    @property
-    def parts(self) -> int:
-        """How many parts there are."""
-        if self._parts is None:
-            # As many as a range gets by itself: a session over Connect has no other way to tell.
-            numbers = self.session.range(1024).select(F.spark_partition_id().alias("at"))
-            self._parts = max(1, numbers.distinct().count())
-        return self._parts
+        self.parts = parts
 
     def sizes(self, predicates: Iterable[Predicate]) -> dict[Predicate, int]:
         """Return how many rows the frames of some predicates have, counted once."""

@@ -27,7 +27,7 @@ class Evaluator:
     """Evaluates a program over a state."""
 
     def __init__(
-        self, state: State, program: RelationProgram, budget: Budget, strategy: str, parts: int
+        self, state: State, program: RelationProgram, budget: Budget, strategy: str, parts: int | None
     ) -> None:
         self._state = state
         self._program = program

@@ -17,7 +17,7 @@ class SparkFailed(EngineError):
     """A job of Spark failed."""
 
     code = "engine/spark"
-    text = "Spark failed: {reason}\nwhile it ran\n{program}"
+    text = "Spark failed while it ran rules: {reason}"
 
 
 @contextmanager
@@ -30,5 +30,12 @@ def failures(program: RelationProgram, budget: Budget | None = None) -> Iterator
         if budget is not None and TOO_MANY in said:
             bound = budget.limits.steps
             raise EvaluationStopped(limit="steps", bound=bound, where="a join", seen="more") from error
-        reason = next((line.strip() for line in said.splitlines() if line.strip()), type(error).__name__)
+        reason = _reason(said) or type(error).__name__
         raise SparkFailed(reason=reason, program=show_program(program)) from error
+
+
+def _reason(said: str) -> str:
+    """Return the line that says what happened: of a worker's trace the last, else the first."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and "SQLSTATE" not in line]
+    told = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return (told[-1:] or lines[:1] or [""])[0][:500]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
@@ -24,16 +26,34 @@ from lace.engines.spark.split import Recursion, Way, split_recursion, split_rule
 from lace.engines.spark.state import State
 from lace.facts import Predicate
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ONE_PART_ROWS = 1_000_000
+"""Where parts may find the same facts and each needs all of so few rows, loading them costs more than what
+cutting saves: one part gets them."""
+
+
+@lru_cache(maxsize=4)
+def tasks_at_a_time(session: SparkSession) -> int:
+    """Return how many tasks run side by side: as many as a range gets parts by itself.
+
+    A session over Connect has no other way to tell.
+    """
+    numbers = session.range(1024).select(F.spark_partition_id().alias("at"))
+    return max(1, numbers.distinct().count())
+
 
 class Parts:
     """Evaluates components that do not read each other in a number of parts."""
 
-    def __init__(self, state: State, program: RelationProgram, budget: Budget, count: int) -> None:
+    def __init__(self, state: State, program: RelationProgram, budget: Budget, count: int | None) -> None:
+        """Cut into so many parts, or into as many as suit the machines and the rows."""
         self._state = state
         self._program = program
         self._derived = program.derived()
         self._budget = budget
-        self._count = count
+        self._given = count
         self.sure = True
         """Whether steps are exact: parts that found the same facts counted some twice."""
         self.done: list[tuple[Component, str, int, float]] = []
@@ -88,7 +108,7 @@ class Parts:
                 once = all(route is Way.ONE for route in routes.values())
                 program = self._program.with_components((alone,))
                 plans.append(Plan(program, inputs, (rule.head,), once=once))
-        outcome = run_inside(self._state.session, plans, self._count, self._budget, distinct=True)
+        outcome = run_inside(self._state.session, plans, self._count(), self._budget, distinct=True)
         for predicate, frame in outcome.frames.items():
             relation = self._state.relation(predicate)
             take_rows(relation, frame, outcome.rows[predicate], self._budget)
@@ -104,12 +124,15 @@ class Parts:
         relations = {p: self._state.relation(p) for component in components for p in component.predicates}
         seeds = sum(relation.fresh for relation in relations.values())
         overlap = any(recursion.kept is None for _, recursion in work)
+        count = self._count()
+        if overlap and self._given is None and self._sent(work) <= ONE_PART_ROWS:
+            count, overlap = 1, False
         plans = [self._cut(component, recursion) for component, recursion in work]
         try:
             outcome = run_inside(
                 self._state.session,
                 plans,
-                self._count,
+                count,
                 self._budget,
                 counted=not at_once,
                 distinct=overlap,
@@ -131,6 +154,18 @@ class Parts:
             else self._rounds(component, outcome)
             for component in components
         }
+
+    def _count(self) -> int:
+        return tasks_at_a_time(self._state.session) if self._given is None else self._given
+
+    def _sent(self, work: list[tuple[Component, Recursion]]) -> int:
+        """Return how many rows every part would get, at the most."""
+        return sum(
+            self._state.relation(predicate).size
+            for _, recursion in work
+            for predicate, route in recursion.routes.items()
+            if route is Way.ALL
+        )
 
     def _rounds(self, component: Component, outcome: Outcome) -> int:
         if not outcome.repeats:

@@ -35,7 +35,8 @@ class ComponentReport:
 
     def __str__(self) -> str:
         rows = ", ".join(f"{predicate} {count:,}" for predicate, count in self.rows.items())
-        return f"{self.strategy} ({self.reason}): {rows} in {self.iterations} rounds, {self.seconds:.2f} s"
+        rounds = "1 round" if self.iterations == 1 else f"{self.iterations:,} rounds"
+        return f"{self.strategy} ({self.reason}): {rows} in {rounds}, {self.seconds:.2f} s"
 
 
 @dataclass(frozen=True, slots=True)
