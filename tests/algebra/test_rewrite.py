@@ -16,8 +16,10 @@ from lace.algebra import (
     deltas,
     show_program,
 )
+from lace.algebra.rewrite import order
 from lace.datalog import compile_program, parse_program
 from lace.facts import Predicate
+from tests.datalog.programs import random_case
 
 
 def compiled(text: str, *wanted: str) -> RelationProgram:
@@ -154,3 +156,12 @@ def test_ten_thousand_different_atoms_are_ordered_soon() -> None:
     pipeline = only_rule(f"A(X0) :- {body}.")
     assert len(pipeline.steps) == 10_000
     assert not any(isinstance(step, Filter) for step in pipeline.steps)
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 4))
+def test_few_steps_are_ordered_as_many_are(seed: int) -> None:
+    for pipeline in parse_program(random_case(seed).program).pipelines:
+        joins = [step for step in pipeline.steps if isinstance(step, Join)]
+        for first in (None, *joins):
+            few = order._order_few(pipeline.steps, pipeline.project, first)
+            assert few == order._order_many(pipeline.steps, pipeline.project, first)

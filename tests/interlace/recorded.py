@@ -46,9 +46,10 @@ def read_stream(raw: bytes) -> Iterator[Piece]:
         at = end + 1
 
 
-def play(side: Side, raw: bytes) -> Iterator[Item]:
-    """Feed a recorded direction to a side; yield each item as the machine saw it."""
+def play(side: Side, raw: bytes, sent: list[Item]) -> Iterator[Item]:
+    """Feed a recorded direction to a side; yield each item as the machine saw it, and keep what it sends."""
     facts: list[Fact] = []
+    sent.extend(side.outbox)
     for piece in read_stream(raw):
         item: Item
         if isinstance(piece, tuple):
@@ -61,5 +62,7 @@ def play(side: Side, raw: bytes) -> Iterator[Item]:
             item = piece
         assert side.result is None, side.result
         side.feed(item)
+        sent.extend(side.outbox)
         yield item
     side.feed(PeerClosed())
+    sent.extend(side.outbox)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lace.drive import Host, Side
+from lace.drive import Host, Item, Side
 from lace.facts import Fact
 from lace.interlace import (
     Begin,
@@ -105,9 +105,10 @@ def test_two_machines_run_a_recorded_exchange_to_the_same_end(case: dict[str, An
 def test_a_machine_plays_against_the_recorded_other_side(case: dict[str, Any], index: int) -> None:
     side, store = side_of(case, index)
     side.feed(Begin())
-    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"])))
+    said: list[Item] = []
+    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"]), said))
     check(case, index, side.result, store)
-    sent = [item for item in side.outbox if isinstance(item, BlockReceived)]
+    sent = [item for item in said if isinstance(item, BlockReceived)]
     assert requested(sent) == set(case["sides"][index]["requests"])
 
 
@@ -115,9 +116,10 @@ def test_a_machine_plays_against_the_recorded_other_side(case: dict[str, Any], i
 def test_setup_and_resources_are_those_of_the_trace(case: dict[str, Any], index: int) -> None:
     side, _ = side_of(case, index)
     side.feed(Begin())
-    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"])))
+    said: list[Item] = []
+    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"]), said))
     recorded = list(read_stream(bytes.fromhex(case["sides"][index]["sends_hex"])))
-    ours = list(side.outbox)
+    ours = said
     setup = [piece for piece in recorded if isinstance(piece, tuple)][: len(ours[1].facts)]  # type: ignore[union-attr]
     assert ours[0] == recorded[0]
     assert list(ours[1].facts) == setup  # type: ignore[union-attr]
@@ -132,10 +134,11 @@ def test_what_the_profile_fixes_is_sent_as_recorded(case: dict[str, Any], index:
     """Without partitions nothing after hello is left open: all blocks are those of the trace."""
     side, _ = side_of(case, index)
     side.feed(Begin())
-    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"])))
+    said: list[Item] = []
+    list(play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"]), said))
     stream = bytes.fromhex(case["sides"][index]["sends_hex"])
     recorded = [piece for piece in read_stream(stream) if isinstance(piece, tuple)]
-    ours = [fact for item in side.outbox if isinstance(item, BlockReceived) for fact in item.facts]
+    ours = [fact for item in said if isinstance(item, BlockReceived) for fact in item.facts]
     loops = [[fact for fact in facts if not fact[0].startswith("Hello")] for facts in (recorded, ours)]
     assert loops[0] == loops[1]
 
@@ -162,12 +165,13 @@ def test_recorded_questions_get_the_recorded_answers(case: dict[str, Any], index
     """Play a side up to its first advertisement block, then ask it what the recorded peer asked."""
     side, _ = side_of(case, index)
     side.feed(Begin())
-    player = play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"]))
+    said: list[Item] = []
+    player = play(side, bytes.fromhex(case["sides"][1 - index]["sends_hex"]), said)
     while side.machine.phase is not Phase.ASK:
         next(player)
     ours = recorded_blocks(case, index)
     advertised = next(block for block in ours if block[0][0] == "AdvertisementPartition")
-    sent = [item.facts for item in side.outbox if isinstance(item, BlockReceived)]
+    sent = [item.facts for item in said if isinstance(item, BlockReceived)]
     assert advertised in sent
     answers = [b for b in ours if b[0][0] in ("AdvertisementPartition", "Advertised") and b is not advertised]
     asked = [

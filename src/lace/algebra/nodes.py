@@ -15,7 +15,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -67,8 +67,8 @@ class Scan:
     _columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = [place.name for place in self.places if isinstance(place, Column)]
-        object.__setattr__(self, "_columns", tuple(dict.fromkeys(names)))
+        names = [place.name for place in self.places if type(place) is Column]
+        object.__setattr__(self, "_columns", tuple(dict.fromkeys(names) if len(names) > 1 else names))
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
@@ -290,7 +290,7 @@ class RelationProgram:
 
     def with_components(self, components: tuple[Component, ...]) -> RelationProgram:
         """Return the program with other components."""
-        return replace(self, components=components)
+        return RelationProgram(components, self.wanted, self.source, self.unranked)
 
     def derived(self) -> frozenset[Predicate]:
         """Return the predicates that the components derive."""
@@ -311,7 +311,7 @@ class RelationProgram:
 def scans(pipeline: Pipeline) -> Iterator[Scan]:
     """Yield every scan of a pipeline."""
     for step in pipeline.steps:
-        if isinstance(step, Join | SemiJoin | AntiJoin | CountTest):
+        if isinstance(step, (Join, SemiJoin, AntiJoin, CountTest)):
             yield step.scan
         elif isinstance(step, RankTest):
             for level in step.levels:

@@ -68,6 +68,10 @@ def _changed(call: Call, text: str, cases: str) -> tuple[str, str]:
         if not sign or write_constant(old) not in text:
             reason = f"--set {each!r}: write OLD=NEW, where OLD is a constant of the policy"
             raise Usage(reason=reason, command="lace policy new")
+        if write_constant(new) in text + cases:
+            # Two constants that are told apart would become one.
+            reason = f"--set {each!r}: {new!r} stands in the policy or its cases already"
+            raise Usage(reason=reason, command="lace policy new")
         text, cases = (one.replace(write_constant(old), write_constant(new)) for one in (text, cases))
     return text, cases
 

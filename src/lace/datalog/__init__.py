@@ -3,7 +3,7 @@
 from lace.datalog.annotated import AnnotatedProgram, check_annotated, parse_annotated
 from lace.datalog.canonical import name_rule, write_lacegram, write_rule
 from lace.datalog.codes import CODES, Code, Severity
-from lace.datalog.compile import compile_program, compile_rule
+from lace.datalog.compile import compile_program
 from lace.datalog.dependencies import Components, Dependency
 from lace.datalog.diagnostics import Diagnostic, InvalidLacegram
 from lace.datalog.explain import (
@@ -42,6 +42,7 @@ from lace.datalog.facets import (
 )
 from lace.datalog.limits import FIXED, LacegramLimits
 from lace.datalog.meaning import evaluate
+from lace.datalog.pipelines import compile_rule
 from lace.datalog.program import Program, UnknownFacet, check_program, make_program, parse_program
 from lace.datalog.question import Question, parse_question
 from lace.datalog.received import is_canonical, parse_canonical

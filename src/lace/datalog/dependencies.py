@@ -10,7 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,11 +59,16 @@ def _mentions(rule: Rule) -> Iterator[tuple[Atom, Kind]]:
 
 
 def components(rules: Sequence[Rule], needs: Sequence[Dependency]) -> Components:
-    """Group the derived predicates that need each other, lowest group first (Tarjan's algorithm)."""
+    """Group the derived predicates that need each other, lowest group first."""
     below: dict[Predicate, list[Predicate]] = {rule.head.predicate: [] for rule in rules}
     for need in needs:
         if need.on in below:
             below[need.head].append(need.on)
+    return grouped(below)
+
+
+def grouped(below: Mapping[Predicate, Sequence[Predicate]]) -> Components:
+    """Group predicates by those that each needs, lowest group first (Tarjan's algorithm)."""
     found: list[tuple[Predicate, ...]] = []
     order: dict[Predicate, int] = {}
     lowest: dict[Predicate, int] = {}

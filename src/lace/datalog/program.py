@@ -10,11 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from lace.algebra import Pipeline
+from lace.datalog.canonical import in_canonical_order
 from lace.datalog.check import CHECKS, MEANING, WARNINGS, Draft
 from lace.datalog.dependencies import Components, Dependency, components, dependencies, strata
 from lace.datalog.diagnostics import Diagnostic, Report, invalid
 from lace.datalog.facets import FACETS, Facet
 from lace.datalog.parse import parse_rules
+from lace.datalog.pipelines import compile_rule
+from lace.datalog.quick_reader import read_plainly
 from lace.datalog.rules import Rule
 from lace.datalog.source import Line, Source, read_source
 from lace.errors import LacegramError
@@ -44,8 +48,19 @@ class Program:
     lines: tuple[str, ...]
     """The canonical rule lines."""
     facet: str
-    rules: tuple[Rule, ...] = field(compare=False, repr=False)
-    """The rules, in the order of their lines."""
+    text: str | bytes = field(default="", compare=False, repr=False)
+    """What it was read from, where its rules are not made yet."""
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, in the order of their lines; made when somebody looks at them."""
+        source = read_source(self.text)
+        return tuple(in_canonical_order(parse_rules(source.lines, source.report).rules).values())
+
+    @cached_property
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        """What each rule means, its steps in their written order."""
+        return tuple(map(compile_rule, self.rules))
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -68,7 +83,7 @@ class Program:
     @cached_property
     def heads(self) -> frozenset[Predicate]:
         """The derived predicates."""
-        return frozenset(rule.head.predicate for rule in self.rules)
+        return frozenset([pipeline.head for pipeline in self.pipelines])
 
     @cached_property
     def predicates(self) -> frozenset[Predicate]:
@@ -104,6 +119,14 @@ def parse_program(
     text: str | bytes, facet: str = "datalog", extra_base: Iterable[Predicate] | None = None
 ) -> Program:
     """Read a lacegram, or raise InvalidLacegram with everything that is wrong with it."""
+    row = _facet(facet)
+    if extra_base is not None:
+        extra_base = tuple(extra_base)
+    read = read_plainly(text, row, row.base.union(extra_base) if extra_base else row.base)
+    if read is not None:
+        program = Program(read.lines, facet, text)
+        program.__dict__.update(pipelines=read.pipelines, components=read.components)
+        return program
     source = read_source(text)
     draft = check_lines(source, source.lines, facet, extra_base)
     raise_errors(source, draft)
@@ -183,7 +206,11 @@ def _facet(name: str) -> Facet:
 
 def make_checked(draft: Draft) -> Program:
     """Make the program of a draft in which no check found an error."""
-    program = Program(tuple(draft.lines), draft.facet.name, tuple(draft.lines.values()))
+    program = Program(tuple(draft.lines), draft.facet.name)
     # What the checks had to find out about the same rules in the same order.
-    program.__dict__.update(dependencies=draft.canonical_needs, components=draft.canonical_components)
+    program.__dict__.update(
+        rules=tuple(draft.lines.values()),
+        dependencies=draft.canonical_needs,
+        components=draft.canonical_components,
+    )
     return program

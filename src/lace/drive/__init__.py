@@ -2,7 +2,31 @@
 
 from lace.drive.host import Host
 from lace.drive.inprocess import Party, interlace_in_process
-from lace.drive.side import Item, Side
+from lace.drive.observed import (
+    ExchangeEnded,
+    Observed,
+    PlanChanged,
+    RecordArrived,
+    RecordRejected,
+    RoundEnded,
+)
+from lace.drive.operations import (
+    Place,
+    StoreReport,
+    get_one,
+    list_all,
+    report_store,
+    select_place,
+    select_records,
+    with_operation,
+)
+from lace.drive.side import Item, Outbox, Side
 from lace.drive.snapshots import StoreSnapshots
+from lace.drive.wired import Wired
 
-__all__ = ["Host", "Item", "Party", "Side", "StoreSnapshots", "interlace_in_process"]
+__all__ = [
+    "ExchangeEnded", "Host", "Item", "Observed", "Outbox", "Party", "Place", "PlanChanged", "RecordArrived",
+    "RecordRejected", "RoundEnded", "Side", "StoreReport", "StoreSnapshots", "Wired",
+    "get_one", "interlace_in_process", "list_all", "report_store", "select_place", "select_records",
+    "with_operation",
+]  # fmt: skip

@@ -12,7 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Generator, Iterator, MutableMapping
 from dataclasses import dataclass
 
 from lace.drive.snapshots import StoreSnapshots
@@ -43,7 +43,7 @@ from lace.policy import (
     Views,
 )
 from lace.record import Record
-from lace.stores import Store, Stored
+from lace.stores import Added, Store, Stored, Version
 from lace.text import RecordId
 
 
@@ -105,6 +105,9 @@ class Host:
         self._policy: LocalPolicy | None = None
         self._advertised: frozenset[Fact] = frozenset()
         self._arrived: list[Record] = []
+        self._seen: Version | None = store.version()
+        self._ours: set[str] = set()
+        """What this exchange stored since somebody asked for news."""
         self.decision: Decision | None = None
         """The last one."""
 
@@ -163,13 +166,18 @@ class Host:
             outcomes = self.store.put_many(arrived, arriving=True)
         except StoreError as error:
             return StoreFailed(error)
+        self._ours.update(each.record_id for each in outcomes)
         return RecordsStored(
             tuple(each.record_id for each in outcomes if isinstance(each, Stored)),
             tuple(each.record_id for each in outcomes if not isinstance(each, Stored)),
         )
 
-    def load(self, wanted: SendRecords, send: Callable[[bytes], None]) -> RecordsSent | StoreFailed:
-        """Send the bytes of records that are still there, within the limits of one response."""
+    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+        """Yield the bytes of records that are still there, one by one, within the limits of one response.
+
+        A record is read when it is asked for, so that no more than one is held; the return value says what
+        became of all of them.
+        """
         sent: list[tuple[str, int]] = []
         missing: list[str] = []
         total = 0
@@ -185,10 +193,21 @@ class Host:
                 return StoreFailed(error)
             if total + len(raw) > wanted.within:
                 return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
-            send(raw)
+            yield raw
             total += len(raw)
             sent.append((record_id, len(raw)))
         return RecordsSent(tuple(sent), tuple(missing))
+
+    def has_news(self) -> bool:
+        """Tell whether somebody else changed the store since this was last asked."""
+        version = self.store.version()
+        seen, self._seen = self._seen, version
+        ours, self._ours = self._ours, set()
+        if seen is None or version.generation != seen.generation:
+            return seen is not None
+        return any(
+            not isinstance(entry, Added) or entry.record_id not in ours for entry in self.store.log(seen.last)
+        )
 
 
 def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fact]:

@@ -13,6 +13,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from lace.drive.host import Host
@@ -188,22 +189,29 @@ def _respond(party: Party, asked: list[str]) -> tuple[list[tuple[str, bytes]], l
     evaluation = party.evaluate(Purpose.SERVE)
     sendable = [record for record in asked if may_serve(exchange, evaluation, record)]
     held_back = [record for record in asked if record not in set(sendable)]
-    records: list[tuple[str, bytes]] = []
     within = exchange.agreed.terms.limits.max_total_transferred_bytes - exchange.round.bytes_sent
     serviced = tuple(sendable[: local.service_records])
-    sent = party.host.load(
-        SendRecords(serviced, within, local.service_bytes), lambda raw: records.append(("", raw))
-    )
+    records, sent = _exhaust(party.host.load(SendRecords(serviced, within, local.service_bytes)))
     if isinstance(sent, StoreFailed):
         raise _Stopped(sent.error)
-    assert isinstance(sent, RecordsSent)
     for record, size in sent.sent:
         exchange.round.sent[record] = None
         exchange.round.bytes_sent += size
     held_back += sent.missing
     exchange.round.held_back.update(dict.fromkeys(held_back))
-    named = [(record, raw) for (record, _), (_, raw) in zip(sent.sent, records, strict=True)]
+    named = [(record, raw) for (record, _), raw in zip(sent.sent, records, strict=True)]
     return named, held_back, sent.over_limit
+
+
+def _exhaust(
+    loading: Generator[bytes, None, RecordsSent | StoreFailed],
+) -> tuple[list[bytes], RecordsSent | StoreFailed]:
+    records: list[bytes] = []
+    while True:
+        try:
+            records.append(next(loading))
+        except StopIteration as end:
+            return records, end.value
 
 
 def _receive(party: Party, asked: list[str], came: list[tuple[str, bytes]], missing: list[str]) -> None:

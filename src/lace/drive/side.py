@@ -2,17 +2,26 @@
 
     side.feed(event) ──▶ everything that follows from it ──▶ side.outbox: what the peer is to be told
 
-A binding moves what is in the outbox: as it is in one process, as text over a stream.
+A binding moves what is in the outbox: as it is in one process, as bytes over a stream. Records are read from
+the store only when the outbox is asked for them, so that a response of any size takes the room of one record.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
 from lace.drive.host import Host
+from lace.drive.observed import (
+    ExchangeEnded,
+    Observed,
+    PlanChanged,
+    RecordArrived,
+    RecordRejected,
+    RoundEnded,
+)
 from lace.interlace import (
     Aborted,
     BlockReceived,
@@ -30,6 +39,7 @@ from lace.interlace import (
     PlanAgreed,
     RecordReceived,
     RecordsEnded,
+    RecordsSent,
     RecordsStored,
     ResourceReceived,
     SendBlock,
@@ -37,6 +47,7 @@ from lace.interlace import (
     SendResource,
     Settings,
     ShutSending,
+    StoreFailed,
     StoreRecord,
 )
 
@@ -45,16 +56,67 @@ BATCH = 1000
 
 Item: TypeAlias = BlockReceived | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed
 """What one side tells the other."""
+Loading: TypeAlias = Generator[bytes, None, RecordsSent | StoreFailed]
+
+
+class Outbox:
+    """What waits to be told to the peer; the next record is read when somebody looks for it."""
+
+    def __init__(self, done: Callable[[RecordsSent | StoreFailed], None]) -> None:
+        self._items: deque[Item] = deque()
+        self._loading: Loading | None = None
+        self._done = done
+
+    def append(self, item: Item) -> None:
+        """Put something last."""
+        self._items.append(item)
+
+    def load(self, loading: Loading) -> None:
+        """Go on with records, when all that waits is told."""
+        self._loading = loading
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._items.clear()
+        self._loading = None
+
+    def __bool__(self) -> bool:
+        while not self._items and self._loading is not None:
+            try:
+                self._items.append(RecordReceived(next(self._loading)))
+            except StopIteration as end:
+                self._loading = None
+                self._done(end.value)
+        return bool(self._items)
+
+    def popleft(self) -> Item:
+        """Take what is first."""
+        if not self:
+            raise IndexError("nothing waits to be told")
+        return self._items.popleft()
+
+    def __iter__(self) -> Iterator[Item]:
+        """Take everything, one after the other."""
+        while self:
+            yield self._items.popleft()
 
 
 class Side:
     """A machine with everything that it asks for answered at once."""
 
-    def __init__(self, settings: Settings, host: Host, now: Callable[[], Moment]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        host: Host,
+        now: Callable[[], Moment],
+        observe: Callable[[Observed], None] | None = None,
+    ) -> None:
         self.machine = InterlaceMachine(settings)
         self.host = host
         self._now = now
-        self.outbox: deque[Item] = deque()
+        self._observe = observe
+        self._rejected = 0
+        self.outbox = Outbox(self.feed)
         self.fixed_points: list[InterlaceResult] = []
         self.result: InterlaceResult | None = None
         """Set when the exchange is over."""
@@ -63,10 +125,15 @@ class Side:
         """Give the machine an event, and answer whatever it asks because of it."""
         waiting: deque[Event | BlockReceived] = deque([event])
         while waiting and self.result is None:
-            for output in self.machine.receive(waiting.popleft(), self._now()):
+            event = waiting.popleft()
+            if isinstance(event, RecordsStored):
+                for record in event.stored:
+                    self._tell(RecordArrived(record))
+            for output in self.machine.receive(event, self._now()):
                 answer = self._do(output)
                 if answer is not None:
                     waiting.append(answer)
+            self._tell_rejections()
             if self.machine.phase is Phase.SETTLE or self.host.waiting >= BATCH:
                 stored = self.host.commit()
                 if stored is not None:
@@ -83,16 +150,18 @@ class Side:
             case ShutSending():
                 self.outbox.append(PeerClosed())
             case PlanAgreed():
+                self._tell(PlanChanged(output.plan.id, output.peer, output.epoch))
                 return self.host.prepare(output)
             case NeedEvaluation():
                 return self.host.evaluate(output)
             case StoreRecord(record):
                 self.host.arrive(record)
             case SendRecords():
-                return self.host.load(output, lambda raw: self.outbox.append(RecordReceived(raw)))
+                self.outbox.load(self.host.load(output))
             case FixedPoint(result):
                 self.fixed_points.append(result)
                 self.host.remember(self.machine.cursor())
+                self._tell(RoundEnded(result))
             case Aborted():
                 # PROFILE 10: "An abort drops what is queued, shuts the sending half and closes."
                 self.outbox.clear()
@@ -101,6 +170,8 @@ class Side:
                 self.result = self._with_late(result)
                 if result.cursor_updated:
                     self.host.remember(self.machine.cursor())
+                self._tell_rejections()
+                self._tell(ExchangeEnded(self.result))
         return None
 
     def _with_late(self, result: InterlaceResult) -> InterlaceResult:
@@ -108,4 +179,20 @@ class Side:
         stored = self.host.commit()
         if not isinstance(stored, RecordsStored):
             return result
+        for record in stored.stored:
+            self._tell(RecordArrived(record))
         return replace(result, received_hashes=result.received_hashes + stored.stored)
+
+    def _tell(self, observed: Observed) -> None:
+        if self._observe is not None:
+            self._observe(observed)
+
+    def _tell_rejections(self) -> None:
+        """Tell of rejections that nobody was told of yet."""
+        rejections = self.machine.exchange.round.rejections
+        if self._observe is None or len(rejections) == self._rejected:
+            self._rejected = len(rejections)
+            return
+        for record in list(rejections)[self._rejected :]:
+            self._observe(RecordRejected(record, rejections[record]))
+        self._rejected = len(rejections)

@@ -48,7 +48,13 @@ class Change:
 
     def touches(self, sources: Collection[Source]) -> bool:
         """Tell whether one of the sources changed at all."""
-        return not (self.grown.isdisjoint(sources) and self.shrunk.isdisjoint(sources))
+        return not self.grown.isdisjoint(sources) or not self.shrunk.isdisjoint(sources)
+
+    def loses(self, component: PreparedComponent) -> bool:
+        """Tell whether the change can take facts of a component away."""
+        if not self.shrunk:
+            return not self.grown.isdisjoint(component.strict)
+        return self.touches(component.strict) or not self.shrunk.isdisjoint(component.reads)
 
 
 class Output(NamedTuple):
@@ -124,13 +130,13 @@ class Driver:
                 self._look_again(component, change, marks, looked)
             if not change.touches(component.reads):
                 continue
-            if change.touches(component.strict) or not change.shrunk.isdisjoint(component.reads):
+            if change.loses(component):
                 self._refill(component, change, marks, budget)
             else:
                 self._continue(component, change, marks, budget)
                 for predicate in component.component.predicates:
                     table = self.relations.table(predicate)
-                    if marks.get(table, len(table)) < len(table):
+                    if marks.get(table, table.size) < table.size:
                         change.grown.add(Source(predicate))
 
     def _look_again(

@@ -203,13 +203,14 @@ class EmbeddedEvaluation:
                 for source in component.reads:
                     self._relations.at(source)
             self._ready = True
-        before = self._relations.version()
+        # What is only added to can be cut back to its marks; what is taken away must be held.
+        before = self._relations.version() if deleted else None
         marks: Marks = {}
         try:
             self._apply(inserted, deleted, marks, budget or Budget())
         except LaceError:
             # Back to the facts from before; what was derived on the way is dropped with its tables.
-            self._relations.restore(before, marks)
+            self._relations.restore(before or self._relations.version(), marks)
             self._driver.evaluate(Budget())
             self._ready = False
             raise
@@ -230,10 +231,10 @@ class EmbeddedEvaluation:
             if relations.add(predicate, rows, marks):
                 for source in sources.get(predicate, ()):
                     table = relations.at(source)
-                    if marks.get(table, len(table)) < len(table):
+                    if table in marks and marks[table] < table.size:
                         change.grown.add(source)
         if change.grown or change.shrunk:
-            self._check_more(sum(map(len, inserted.values())), budget)
+            self._check_more(sum([len(rows) for rows in inserted.values()]), budget)
             self._driver.update(change, marks, budget)
             if self._prepared.seen:
                 self._check_base(budget, derived=True)
@@ -264,10 +265,9 @@ class EmbeddedResult(KnownFacts):
     def _open(self, evaluation: EmbeddedEvaluation) -> None:
         driver = evaluation._driver
         self._derived: dict[Predicate, Stretch] = {}
-        for component in evaluation._prepared.components:
-            for predicate in component.component.predicates:
-                table = driver.table(predicate)
-                self._derived[predicate] = (table, len(table))
+        for predicate in evaluation._prepared.heads:
+            table = driver.table(predicate)
+            self._derived[predicate] = (table, table.size)
         super().__init__(driver, self._derived)
 
     def __getattr__(self, name: str) -> Any:

@@ -24,13 +24,11 @@ _HALF = 1 << 63
 class RowKeys:
     """The rows of a relation as a set; row numbers count the rows in the order in which they were added."""
 
-    __slots__ = ("_arity", "_bitmap", "_columns", "_domain", "_packed", "_runs", "_size", "_tuples")
+    __slots__ = ("_arity", "_bitmap", "_columns", "_packed", "_runs", "_size", "_tuples")
 
     def __init__(self, arity: int) -> None:
         self._arity = arity
         self._size = 0
-        self._domain = 0
-        """No row holds a value as great as this."""
         self._bitmap: Mask = np.zeros(1, np.bool_)
         self._runs: list[tuple[Numbers, Numbers]] = []
         """Sorted keys, and the numbers of their rows."""
@@ -43,7 +41,6 @@ class RowKeys:
         """Return the same set, to grow apart from this one."""
         other = RowKeys(self._arity)
         other._size, other._packed, other._columns = self._size, self._packed, self._columns
-        other._domain = self._domain
         other._bitmap = self._bitmap.copy()
         other._runs = list(self._runs)
         other._tuples = None if self._tuples is None else set(self._tuples)
@@ -86,7 +83,6 @@ class RowKeys:
             return columns
         if self._arity == 1:
             return [self._add_to_bitmap(columns[0], domain)]
-        self._domain = max(self._domain, domain)
         if self._tuples is None and self._packed and domain.bit_length() > self._bits:
             self._repack()
         fresh = None if self._tuples is not None else self._add_keys(columns)
@@ -226,8 +222,6 @@ class RowKeys:
         """Tell whether one row is held."""
         if self._arity == 1:
             return 0 <= row[0] < len(self._bitmap) and bool(self._bitmap[row[0]])
-        if max(row) >= self._domain:
-            return False
         if self._tuples is not None:
             return row in self._tuples
         return self.number(row) is not None

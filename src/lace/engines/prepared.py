@@ -139,6 +139,8 @@ class PreparedProgram:
         )
         """Those that are only seen through a view, with it."""
         self._heads = heads
+        self.heads = tuple([p for component in program.components for p in component.predicates])
+        """What the components derive, lowest first."""
 
     @cached_property
     def sources(self) -> dict[Predicate, list[Source]]:

@@ -56,6 +56,7 @@ class _Need(NamedTuple):
     kind: str
     what: Any
     places: tuple[int, ...] = ()
+    wanted: tuple[int, ...] | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -80,12 +81,17 @@ class QuickPipeline:
     def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:
         """Return the rows of the head, repeats included."""
         found: list[Row] = []
-        arguments = []
+        arguments: list[Any] = []
         resolve = relations.resolve
-        for kind, what, places in self._needs:
+        for kind, what, places, wanted in self._needs:
             # The two that nearly every step has, without a call in between.
             if kind == "lookup":
-                arguments.append(resolve(what)[0].lookup(places))
+                table = resolve(what)[0]
+                # Where some rows may have to be told from new ones, they are compared whole.
+                whole = wanted is None or (
+                    what.part is not Part.ALL and marks.get(table, table.size) < table.size
+                )
+                arguments.append(table.lookup(places, None if whole else wanted))
             elif kind == "table":
                 arguments.append(resolve(what)[0].holder())
             else:
@@ -174,8 +180,11 @@ class LoopWriter:
         """Return an expression for something that tells whether it holds a row."""
         raise NotImplementedError
 
-    def lookup(self, scan: Scan, places: tuple[int, ...]) -> str:
-        """Return an expression for the rows of a whole relation by their values at some places."""
+    def lookup(self, scan: Scan, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> str:
+        """Return an expression for the rows of a whole relation by their values at some places.
+
+        Of rows that need not be told from new ones only the wanted places are read.
+        """
         raise NotImplementedError
 
     def new(self, scan: Scan) -> str | None:
@@ -252,11 +261,11 @@ class LoopWriter:
                 known[at] = self.constant(place.value)
         return known
 
-    def _matching(self, scan: Scan, known: dict[int, str]) -> str:
+    def _matching(self, scan: Scan, known: dict[int, str], wanted: tuple[int, ...] | None = None) -> str:
         """Return an expression for the rows of a scan that hold what is known."""
         if not known:
             return self.rows(scan)
-        rows = f"{self.lookup(scan, tuple(known))}.get({_key(list(known.values()))}, ())"
+        rows = f"{self.lookup(scan, tuple(known), wanted)}.get({_key(list(known.values()))}, ())"
         new = None if scan.part is Part.ALL else self.new(scan)
         if scan.part is Part.NEW:
             return f"[r for r in {rows} if r in {new}]"
@@ -272,7 +281,7 @@ class LoopWriter:
                 if place.name in fresh:
                     equal.append(f"r[{fresh[place.name]}] == r[{at}]")
                 fresh.setdefault(place.name, at)
-        matching = self._matching(scan, known)
+        matching = self._matching(scan, known, None if equal else tuple(fresh.values()))
         self._open()
         self.write(f"{rows} = {f'[r for r in {matching} if {_all(equal)}]' if equal else matching}")
         self.write(f"steps += len({rows})")
@@ -361,8 +370,10 @@ class _ArgumentWriter(LoopWriter):
         ]
         return "\n".join([*opening, *self.lines, "    budget.take_steps(steps, where)", ""])
 
-    def _need(self, kind: str, what: Any, places: tuple[int, ...] = ()) -> str:
-        self.needs.append(_Need(kind, what, places))
+    def _need(
+        self, kind: str, what: Any, places: tuple[int, ...] = (), wanted: tuple[int, ...] | None = None
+    ) -> str:
+        self.needs.append(_Need(kind, what, places, wanted))
         return f"a{len(self.needs) - 1}"
 
     def over(self) -> str:
@@ -385,8 +396,8 @@ class _ArgumentWriter(LoopWriter):
     def table(self, scan: Scan) -> str:
         return self._need("table", scan)
 
-    def lookup(self, scan: Scan, places: tuple[int, ...]) -> str:
-        return self._need("lookup", scan, places)
+    def lookup(self, scan: Scan, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> str:
+        return self._need("lookup", scan, places, wanted)
 
     def new(self, scan: Scan) -> str | None:
         if id(scan) not in self._news:

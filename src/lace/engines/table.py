@@ -48,6 +48,10 @@ class Table:
         self._row_keys = RowKeys(arity)
         self._keyed = 0
         """So many rows are in the keys; rows that are known to be distinct go in when somebody asks."""
+        self._model: Table | None = None
+        """What this is a copy of, while its keys may serve here too."""
+        self._domain = 0
+        """No row kept as columns holds a text as new as this."""
         self._column_indexes: dict[int, ColumnIndex] = {}
         self._listing: Ids = np.empty(0, np.int32)
         self._listed = 0
@@ -64,6 +68,11 @@ class Table:
 
     def _keys(self) -> RowKeys:
         """Return the rows kept as columns as a set."""
+        if self._keyed < self._base and self._model is not None:
+            # Made there, once for all copies.
+            self._row_keys, self._keyed = self._model._keys().copy(), self._model._keyed
+            self._row_keys.settled(self._columns)
+            self._model = None
         if self._keyed < self._base:
             self._row_keys.add_new([c[self._keyed : self._base] for c in self._columns], len(self.dictionary))
             self._row_keys.settled(self._columns)
@@ -75,10 +84,11 @@ class Table:
     def add_rows(self, rows: Iterable[Row]) -> int:
         """Add rows given as tuples; return how many were new."""
         tail, before = self._tail, self.size
-        held = self._keys().contains_row if self._base else None
+        based, domain = self._base > 0, self._domain
         indexes = self._tail_indexes
         for row in rows:
-            if row in tail or (held is not None and held(row)):
+            # A row with a text that came after those kept as columns is none of them.
+            if row in tail or (based and max(row) < domain and self._keys().contains_row(row)):
                 continue
             tail[row] = self.size
             self.size += 1
@@ -130,6 +140,7 @@ class Table:
 
     def _append(self, fresh: list[Ids]) -> None:
         stop = self._filled + len(fresh[0])
+        self._domain = len(self.dictionary)
         for at, column in enumerate(self._columns):
             if len(column) < stop:
                 grown = np.empty(max(stop, 2 * len(column)), np.int32)
@@ -191,23 +202,32 @@ class Table:
             return [()] * (stop - start)
         return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))
 
-    def lookup(self, places: tuple[int, ...]) -> Lookup:
-        """Return rows by the values at some places, for asking one key at a time."""
+    def lookup(self, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> Lookup:
+        """Return rows by the values at some places, for asking one key at a time.
+
+        Where only some places of the rows are wanted, nobody may look at the others.
+        """
         index = self._tail_indexes.get(places)
         if index is None:
             index = {}
             for row in self._tail:
                 index.setdefault(_key(row, places), []).append(row)
             self._tail_indexes[places] = index
-        return index if self._base == 0 else _BaseLookup(self, places, index)
+        return index if self._base == 0 else _BaseLookup(self, places, index, wanted)
 
-    def base_rows(self, places: tuple[int, ...], key: Any) -> list[Row]:
+    def base_rows(
+        self, places: tuple[int, ...], key: Any, wanted: tuple[int, ...] | None = None
+    ) -> list[Row]:
         """Return the rows kept as columns only that have this key."""
         if len(places) == 1:
             numbers = self._base_index(places[0]).rows(key)
         else:
             numbers = self._numbers(places, key, self._base_index)
         base, columns = self._base, self._columns
+        if wanted is not None and len(wanted) == 1:
+            [at] = wanted
+            column, before, after = columns[at], (0,) * at, (0,) * (self.arity - at - 1)
+            return [(*before, column.item(number), *after) for number in numbers if number < base]
         return [tuple([column.item(number) for column in columns]) for number in numbers if number < base]
 
     def _base_index(self, place: int) -> ColumnIndex:
@@ -295,14 +315,14 @@ class Table:
 
     def copy(self, dictionary: Dictionary) -> Table:
         """Return a table that can grow apart from this one, over a dictionary that holds its texts."""
-        # Whoever copies is about to add: the keys are made here, once for all copies.
-        self._keys()
         other = Table(self.arity, dictionary)
         other.size, other.rounds = self.size, list(self.rounds)
         other._base, other._filled = self._base, self._filled
         # Cut to what is filled: the next addition makes room of its own.
         other._columns = [column[: self._filled] for column in self._columns]
         other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
+        other._domain = self._domain
+        other._model = self if self._keyed < self._base else None
         other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
@@ -333,15 +353,22 @@ class Table:
 class _BaseLookup:
     """Rows by key over columns and tail together."""
 
-    __slots__ = ("_index", "_places", "_table")
+    __slots__ = ("_index", "_places", "_table", "_wanted")
 
-    def __init__(self, table: Table, places: tuple[int, ...], index: dict[object, list[Row]]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        places: tuple[int, ...],
+        index: dict[object, list[Row]],
+        wanted: tuple[int, ...] | None,
+    ) -> None:
         self._table = table
         self._places = places
         self._index = index
+        self._wanted = wanted
 
     def get(self, key: object, default: object = ()) -> list[Row]:
-        found = self._table.base_rows(self._places, key)
+        found = self._table.base_rows(self._places, key, self._wanted)
         if self._index:
             found += self._index.get(key, ())
         return found

@@ -61,7 +61,7 @@ class WholeProgram:
         self._prepared = prepared
         self._relations = relations
         self._version = relations.changes
-        self._predicates = [p for each in prepared.components for p in each.component.predicates]
+        self._predicates = prepared.heads
         sizes = {p: relations.size(p) for p in {*prepared.given, *(p for p, _ in prepared.seen)}}
         self._given = sum(sizes.values())
         self._function: Callable[[int], Any] | None = None
@@ -313,7 +313,7 @@ class _ProgramWriter(LoopWriter):
         source = source_of(scan, self._derived)
         return self._name("table", source, lambda: _rows(self._relations.at(source)))
 
-    def lookup(self, scan: Scan, places: tuple[int, ...]) -> str:
+    def lookup(self, scan: Scan, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> str:
         predicate = scan.predicate
         if predicate not in self._derived:
             source = source_of(scan, self._derived)

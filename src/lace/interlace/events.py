@@ -79,6 +79,8 @@ class BlockReceived:
     """A fact block as a binding delivers it; the machine reads what kind it is."""
 
     facts: tuple[Fact, ...]
+    size: int | None = field(default=None, compare=False)
+    """The bytes of its lines, where the binding has counted them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,8 @@ class InterlaceMachine:
             if self.phase in BUSY or self.closed:
                 raise OutOfTurn(event="a block", phase=self.phase.value)
             try:
-                check_size(block_size(event.facts), self._limits.max_fact_block_bytes)
+                size = block_size(event.facts) if event.size is None else event.size
+                check_size(size, self._limits.max_fact_block_bytes)
                 event = read_block(event.facts, self.phase)
             except LaceError as error:
                 return self._abort(error)

@@ -105,6 +105,8 @@ class PeerAdvertisements:
         """What was claimed of a record at the last evaluation, for those of which something else is now."""
         self._changed = False
         self._loops = 0
+        self._listed = 0
+        self._listed_bytes = 0
         if cursor is not None and cursor.source == source and cursor.fields == schema:
             self.claims = dict(cursor.claims)
             self._touched = dict.fromkeys(self.claims)
@@ -133,6 +135,21 @@ class PeerAdvertisements:
         if self._summarizes and record not in self.tree:
             self._expected[record] = claims
             self.tree.change({record: entry}, ())
+
+    @property
+    def mean_bytes(self) -> float | None:
+        """About how long the peer's advertisement records are; None while none was listed."""
+        return self._listed_bytes / self._listed if self._listed else None
+
+    def hash_listing(self, claims: Mapping[str, Claims]) -> dict[str, bytes]:
+        """Return the entries of a listing, and learn how long such records are."""
+        entries: dict[str, bytes] = {}
+        for record, claimed in claims.items():
+            text = write_advertisement(record, self.source, claimed)
+            entries[record] = make_entry(advertisement_digest(text))
+            self._listed_bytes += len(text)
+        self._listed += len(entries)
+        return entries
 
     def set_all(self, claims: dict[str, Claims]) -> None:
         """Replace everything by a full listing."""
@@ -196,10 +213,6 @@ class PeerAdvertisements:
                 touched.setdefault(record, old)
                 held[record] = new
                 self._changed = True
-
-    def changed_records(self) -> Iterable[str]:
-        """Return the records of which something else is claimed than at the last evaluation."""
-        return self._touched
 
     def take_changes(self) -> Advertisements:
         """Return the state for an evaluation, with what changed since the last one."""

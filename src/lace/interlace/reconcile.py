@@ -32,7 +32,7 @@ from lace.interlace.partitions import (
     prefix_of,
     summarize,
 )
-from lace.interlace.peer import PeerAdvertisements, entries_of, read_advertisements
+from lace.interlace.peer import PeerAdvertisements, read_advertisements
 from lace.interlace.terms import Terms
 from lace.text import ALPHABET, DIGEST_BYTES, PAYLOAD_CHARS, decode
 
@@ -40,6 +40,8 @@ SUMMARY_BYTES: Final = 82
 """About what a summary takes in a block."""
 MARGIN: Final = 0.8
 """Of a block is filled by what is foreseen; advertisements differ in length."""
+UNSEEN: Final = 4
+"""So many times longer than ours may a peer's advertisements be before one was seen."""
 _COUNT_DIGITS: Final = 19
 
 
@@ -132,11 +134,6 @@ class Reconciliation:
         self._open[summary.prefix] = summary
         self._fresh.add(summary.prefix)
 
-    @property
-    def is_known(self) -> bool:
-        """Whether nothing is left to find out."""
-        return not self._open
-
     def ask(self) -> Asked:
         """Return what to ask in the next turn; nothing where all is known."""
         for prefix in sorted(self._fresh):
@@ -173,13 +170,15 @@ class Reconciliation:
         Too large a partition is narrowed whatever it costs, and at the deepest level it is listed. The room
         for summaries goes to those who save most by it.
         """
-        limits, mean = self._limits, self._own.mean_bytes
+        limits, mean = self._limits, self._peer.mean_bytes or self._own.mean_bytes
         room = limits.max_partition_summaries - self._received
         block = int(limits.max_fact_block_bytes * MARGIN)
+        # A listing that does not fit into a block can never be sent: until one was seen, leave it air.
+        whole = block if self._peer.mean_bytes else block // UNSEEN
         narrows: list[tuple[float, str]] = []
         for prefix, summary in self._open.items():
             deepest = len(prefix) - self._start >= limits.max_narrowing_depth or len(prefix) >= PAYLOAD_CHARS
-            large = summary.count > limits.max_advertisement_records or summary.count * mean > block
+            large = summary.count > limits.max_advertisement_records or summary.count * mean > whole
             saving = float("inf") if large else self._saving(summary, mean)
             if not deepest and saving > 0:
                 narrows.append((-saving, prefix))
@@ -302,7 +301,7 @@ class Reconciliation:
         if len(listed) != wanted.count:
             reason = f"{wanted.count} records were promised, {len(listed)} came"
             raise RootMismatch(prefix=wanted.prefix, reason=reason)
-        entries = entries_of(listed, self._peer.source)
+        entries = self._peer.hash_listing(listed)
         if summarize(wanted.prefix, entries) != wanted:
             raise RootMismatch(prefix=wanted.prefix, reason="the roots differ")
         self._peer.set_partition(wanted, listed, entries)

@@ -28,7 +28,8 @@ def order_rules(program: RelationProgram) -> RelationProgram:
 
     def ordered(rule: RuleProgram) -> RuleProgram:
         source = rule.whole
-        ordered = Pipeline(order_steps(source.steps, source.project), source.head, source.project)
+        steps = order_steps(source.steps, source.project)
+        ordered = source if steps is source.steps else Pipeline(steps, source.head, source.project)
         return RuleProgram(rule.rule, keep_instead_of_join(ordered), source)
 
     return _each_rule(program, ordered)
@@ -36,10 +37,14 @@ def order_rules(program: RelationProgram) -> RelationProgram:
 
 def _each_rule(program: RelationProgram, change: Callable[[RuleProgram], RuleProgram]) -> RelationProgram:
     components = []
+    changed = False
     for component in program.components:
-        rules = tuple(map(change, component.rules))
-        components.append(Component(component.predicates, rules, component.recursive, component.closure))
-    return program.with_components(tuple(components))
+        rules = tuple([change(rule) for rule in component.rules])
+        if any(new is not old for new, old in zip(rules, component.rules, strict=True)):
+            changed = True
+            component = Component(component.predicates, rules, component.recursive, component.closure)
+        components.append(component)
+    return program.with_components(tuple(components)) if changed else program
 
 
 def deltas(rule: RuleProgram) -> tuple[Join, ...]:
@@ -64,8 +69,8 @@ PASSES: tuple[Callable[[RelationProgram], RelationProgram], ...] = (
 def rewrite(program: RelationProgram) -> RelationProgram:
     """Run every pass. Where ranks took the place of relations, the program without ranks is kept beside."""
     rewritten = _run(program, PASSES)
-    if not rewritten.ranked():
-        return rewritten
+    if len(rewritten.components) == len(program.components):
+        return rewritten  # a rank takes the place of a component
     plain = tuple(each for each in PASSES if each is not rank_instead_of_count)
     return replace(rewritten, unranked=_run(program, plain))
 

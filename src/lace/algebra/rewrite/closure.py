@@ -16,7 +16,10 @@ from lace.algebra.nodes import Column, Component, Join, Part, Pipeline, Relation
 
 def mark_closures(program: RelationProgram) -> RelationProgram:
     """Return the program with every closure marked."""
-    return program.with_components(tuple(_marked(component) for component in program.components))
+    components = tuple([_marked(component) for component in program.components])
+    if all(new is old for new, old in zip(components, program.components, strict=True)):
+        return program
+    return program.with_components(components)
 
 
 def _marked(component: Component) -> Component:

@@ -9,13 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from lace.algebra.nodes import Column, Filter, Join, Part, Pipeline, RankTest, Scan, SemiJoin, Step
+from lace.algebra.nodes import (
+    AntiJoin,
+    Column,
+    Constant,
+    Filter,
+    Join,
+    Part,
+    Pipeline,
+    RankTest,
+    Scan,
+    SemiJoin,
+    Step,
+)
 
 
 def drop_repeats(pipeline: Pipeline) -> Pipeline:
     """Return the pipeline with each step once: a conjunction says nothing new the second time."""
+    if not _may_repeat(pipeline.steps):
+        return pipeline
     steps = tuple(dict.fromkeys(pipeline.steps))
     return pipeline if len(steps) == len(pipeline.steps) else replace(pipeline, steps=steps)
+
+
+def _may_repeat(steps: tuple[Step, ...]) -> bool:
+    """Tell whether two steps look alike at first sight: comparing them whole takes longer."""
+    if len(steps) == 1:
+        return False
+    seen: set[object] = set()
+    for step in steps:
+        if type(step) is Join or type(step) is AntiJoin:
+            scan = step.scan
+            sketch: object = (
+                type(step),
+                scan.predicate,
+                *[place.value if isinstance(place, Constant) else place is None for place in scan.places],
+            )
+        else:
+            sketch = type(step)
+        if sketch in seen:
+            return True
+        seen.add(sketch)
+    return False
 
 
 def keep_instead_of_join(pipeline: Pipeline) -> Pipeline:
@@ -24,7 +59,7 @@ def keep_instead_of_join(pipeline: Pipeline) -> Pipeline:
     steps: list[Step] = []
     bound: set[str] = set()
     for at, step in enumerate(pipeline.steps):
-        if isinstance(step, Join):
+        if type(step) is Join:
             fresh = [name for name in step.scan.columns() if name not in bound]
             unread = [name for name in fresh if last[name] <= at]
             scan = _forget(step.scan, unread) if unread else step.scan
@@ -43,7 +78,8 @@ def _last_reads(pipeline: Pipeline) -> dict[str, int]:
     """Return the last step that reads each column; the head comes after all steps."""
     last: dict[str, int] = {}
     for at, step in enumerate(pipeline.steps):
-        last.update(dict.fromkeys(_reads(step), at))
+        for name in _reads(step):
+            last[name] = at
     for term in pipeline.project:
         if isinstance(term, Column):
             last[term.name] = len(pipeline.steps)
@@ -51,6 +87,8 @@ def _last_reads(pipeline: Pipeline) -> dict[str, int]:
 
 
 def _reads(step: Step) -> Iterable[str]:
+    if type(step) is Join:
+        return step.scan.columns()
     if isinstance(step, Filter):
         return [term.name for term in step.test.terms() if isinstance(term, Column)]
     return (step.item.name,) if isinstance(step, RankTest) else step.scan.columns()

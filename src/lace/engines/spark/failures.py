@@ -35,7 +35,12 @@ def failures(program: RelationProgram, budget: Budget | None = None) -> Iterator
 
 
 def _reason(said: str) -> str:
-    """Return the line that says what happened: of a worker's trace the last, else the first."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and "SQLSTATE" not in line]
-    told = [line for line in lines if "Error: " in line or "Exception: " in line]
+    """Return the line that says what happened: of a worker's trace the last, else the first.
+
+    >>> _reason("[X] the disk is gone SQLSTATE: P0001\\nJVM stacktrace:\\nat java")
+    '[X] the disk is gone'
+    """
+    lines = [line.partition("SQLSTATE")[0].strip() for line in said.splitlines()]
+    lines = [line for line in lines if line]
+    told = [line for line in lines if "Error: " in line and not line.startswith(("at ", "Caused by"))]
     return (told[-1:] or lines[:1] or [""])[0][:500]

@@ -1,0 +1,119 @@
+"""One side over a byte stream, whatever carries the bytes (050 over 060).
+
+    wired.begin()
+    wired.receive_data(data) / receive_end()     what came
+    wired.data_to_send(), wired.shut             what goes, and whether that was all
+    wired.timer(), wired.time_over()             when to come back
+    wired.look()                                 an open exchange: has somebody stored something?
+
+It waits for nothing: a transport reads, writes and sleeps, and asks.
+"""
+
+from __future__ import annotations
+
+from lace.drive.side import Side
+from lace.iltp import Connection
+from lace.interlace import (
+    Begin,
+    Cancel,
+    Event,
+    Finish,
+    InterlaceResult,
+    OperandChanged,
+    Phase,
+    TimeOver,
+    Wake,
+)
+from lace.policy import Module
+
+
+class Wired:
+    """A side and its connection."""
+
+    def __init__(self, side: Side, connection: Connection | None = None) -> None:
+        self.side = side
+        self._connection = connection or Connection()
+
+    @property
+    def result(self) -> InterlaceResult | None:
+        """How the exchange ended; None while it goes on."""
+        return self.side.result
+
+    @property
+    def wants_data(self) -> bool:
+        """Whether to read on: what came before is understood, and nothing waits for an answer of ours."""
+        return self.result is None and not self._connection.waiting
+
+    @property
+    def shut(self) -> bool:
+        """Whether everything is sent and the sending half is to be closed."""
+        return self._connection.shut and not self.side.outbox
+
+    def begin(self) -> None:
+        """Start the exchange."""
+        self._give(Begin())
+
+    def receive_data(self, data: bytes) -> None:
+        """Take bytes from the peer."""
+        self._connection.receive_data(data)
+        self._hear()
+
+    def receive_end(self) -> None:
+        """Take the end of the peer's direction."""
+        self._connection.receive_end()
+        self._hear()
+
+    def data_to_send(self) -> bytes:
+        """Return the next bytes for the peer; empty where there are none at the moment."""
+        if self.result is not None:
+            # After an abort the connection must hear of it before it gives away what is queued.
+            for item in self.side.outbox:
+                self._connection.send(item)
+        while True:
+            data = self._connection.data_to_send()
+            if data:
+                return data
+            if not self.side.outbox:
+                # Reading the last record may have been what the machine waited for.
+                self._hear()
+                if not self.side.outbox:
+                    return b""
+            self._connection.send(self.side.outbox.popleft())
+
+    def timer(self) -> float | None:
+        """Return when to call `time_over`, on the clock of `Moment.seconds`."""
+        return self.side.machine.timer()
+
+    def time_over(self) -> None:
+        """Say that the time is there."""
+        self._give(TimeOver())
+
+    def look(self) -> None:
+        """Wake an open exchange where somebody else changed the store."""
+        if self.result is None and self.side.host.has_news():
+            self._give(Wake())
+
+    def change_operand(self, module: Module) -> None:
+        """Go on with another selector: a new epoch of an open exchange."""
+        self._give(OperandChanged(module))
+
+    def finish(self) -> None:
+        """Close at the next fixed point."""
+        self._give(Finish())
+
+    def cancel(self) -> None:
+        """Stop now."""
+        self._give(Cancel())
+
+    def _give(self, event: Event) -> None:
+        if self.result is None and self.side.machine.phase is not Phase.CLOSED:
+            self.side.feed(event)
+            self._hear()
+
+    def _hear(self) -> None:
+        machine = self.side.machine
+        while self.result is None and not machine.busy:
+            event = self._connection.next_event(machine.phase)
+            if event is None:
+                return
+            self.side.feed(event)

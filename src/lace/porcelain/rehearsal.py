@@ -1,0 +1,286 @@
+"""An exchange that is thought through and not held: what a policy would send to a peer, and what it holds.
+
+    rehearsal = Rehearsal(facts.database, policy, peer=verifier)
+    rehearsal.preview().may_send
+    rehearsal.why_send(record)
+
+Rules of this file:
+1. It decides nothing itself: `LocalPolicy` does, over the same view, with the same restrictions.
+2. What holds a record back is told by the section that does. A record that two sections hold is told twice.
+3. Without the peer's policy, the peer is one that wants everything; what would be sent is then the most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from lace.algebra import LIMITS
+from lace.datalog import (
+    ALLOW_QUERY_RECORD,
+    SELECT_HAVE,
+    VIEWER,
+    Explainer,
+    Program,
+    Proof,
+    WhyNot,
+    compile_program,
+    parse_program,
+)
+from lace.facts import Fact, Predicate, facts_of_record
+from lace.policy import (
+    NOTHING_EXPOSED,
+    Compose,
+    Decision,
+    ExchangePlan,
+    Held,
+    LocalPolicy,
+    OperandLimits,
+    Reasons,
+    Resident,
+    Snapshot,
+    Views,
+    make_plan,
+    read_module,
+)
+from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, PolicyFile, PolicySection
+from lace.stores import Store
+from lace.text import PlanId, RecordId, Verifier
+
+ME: Final = "this lace"
+WANTS_ALL: Final = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
+BY_SELECT, BY_EXPOSE, BY_PEER, BY_SEND, BY_RECEIVE = "select", "expose", "peer", "send", "receive"
+_ALLOW_SEND: Final = Predicate("AllowSend", 1)
+_EVERY: Final = Predicate("Every", 1)
+
+
+class HeldBack(NamedTuple):
+    """Records that one part of a policy does not let go."""
+
+    by: str
+    """`select`, `expose`, `peer` or `send`."""
+    where: str
+    """The section and its place, or what stands for it."""
+    records: frozenset[str]
+
+
+class Preview(NamedTuple):
+    """What an exchange with a peer would do."""
+
+    plan: PlanId
+    viewer: str
+    words: str | None
+    """What a person should be told about the view, where there is something to tell."""
+    stored: int
+    exposed: int
+    """How many records the peer's rules may see."""
+    selected: frozenset[str]
+    """What our own policy selects."""
+    may_send: frozenset[str]
+    may_request: frozenset[str]
+    """What may be asked for and is not here."""
+    held: tuple[HeldBack, ...]
+
+
+class Rehearsal:
+    """One side of an exchange, over the facts of one moment."""
+
+    def __init__(
+        self,
+        records: Resident,
+        ours: PolicyFile,
+        *,
+        peer: Verifier | None = None,
+        theirs: PolicyFile | None = None,
+        here: Verifier | None = None,
+        side: int = 0,
+        runtime: Iterable[Fact] = (),
+        advertised: Iterable[Fact] = (),
+    ) -> None:
+        """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing."""
+        self.ours = ours
+        self.peer = peer
+        self.side = side
+        self._composed = ours.operand(peer)
+        wanted = read_module(WANTS_ALL) if theirs is None else theirs.operand(here).module
+        own = self._composed.module
+        plan = make_plan(own, wanted) if side == 0 else make_plan(wanted, own)
+        for index, proven in ((side, here), (1 - side, peer)):
+            plan = plan if proven is None else plan.prove(index, proven)
+        self.plan: ExchangePlan = plan
+        active = ours.active(peer)
+        self._exposure = active.exposure
+        self._policy = LocalPolicy(
+            plan,
+            side,
+            Views(ME, active.exposure),
+            restrictions=active.restrictions,
+            limits=OperandLimits(ours=LIMITS),
+        )
+        self.viewer = self._policy.viewer
+        known: list[Fact] = [("Peer", peer)] if peer else []
+        known += [("Here", here)] if here else []
+        self.snapshot = Snapshot(records, (*runtime, *known), advertised)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What may be sent and asked for."""
+        return self._policy.evaluate(self.snapshot)
+
+    @property
+    def source(self) -> str:
+        """What the other side is called in its advertisements."""
+        return self.plan.operands[1 - self.side].origin.viewer
+
+    def advertise(self, store: Store) -> list[Fact]:
+        """Return what this side would advertise of a store, as the other side takes it in."""
+        source = self.plan.operands[self.side].origin.viewer
+        wanted = self.plan.fields
+        found: list[Fact] = []
+        for record in sorted(self.decision.may_send):
+            found.append(("Advertised", record, source))
+            for fact in facts_of_record(store.get(RecordId(record))):
+                if fact[0] == "Field" and (wanted.every or fact[2] in wanted.names):
+                    found.append(("AdvertisedField", record, source, *fact[2:]))
+        return found
+
+    def selected(self) -> frozenset[str]:
+        """Return what our own policy selects."""
+        return frozenset([values[0] for values in self.decision.selected(self.side)[0]])
+
+    def preview(self) -> Preview:
+        """Say what an exchange would do, and what holds the rest back."""
+        decision = self.decision
+        have = self._have()
+        view = decision.view.records
+        selected = self.selected()
+        return Preview(
+            decision.plan,
+            self.viewer,
+            decision.words,
+            len(have),
+            len(have) if view is None else len(view),
+            selected,
+            decision.may_send,
+            decision.may_request - have,
+            tuple(each for each in self._held(have, selected) if each.records),
+        )
+
+    def _held(self, have: frozenset[str], selected: frozenset[str]) -> Iterator[HeldBack]:
+        sections = self.ours.select_sections(self.peer)
+        for section, chosen in self._each(sections, SELECT_HAVE, selected):
+            yield HeldBack(BY_SELECT, self.ours.place(section), have - chosen)
+        if self.decision.may_send >= selected:
+            return
+        view = self.decision.view.records
+        seen = selected if view is None else selected & view
+        yield from self._hidden(selected - seen)
+        if self.decision.may_send >= seen:
+            return
+        theirs = frozenset([values[0] for values in self.decision.selected(1 - self.side)[0]])
+        yield HeldBack(BY_PEER, "the peer's selector", seen - theirs)
+        both = seen & theirs
+        for section, chosen in self._each(self.ours.of(SEND), _ALLOW_SEND, self.decision.may_send):
+            yield HeldBack(BY_SEND, self.ours.place(section), both - chosen)
+
+    def _hidden(self, records: frozenset[str]) -> Iterator[HeldBack]:
+        """Say which expose sections keep records from a peer's rules."""
+        if not records:
+            return
+        sections = self._exposing()
+        if not self._exposure.in_scope(self.viewer):
+            yield HeldBack(BY_EXPOSE, NOTHING_EXPOSED, records)
+        elif self._exposure.compose is Compose.UNION:
+            where = "none of " + ", ".join(map(self.ours.place, sections))
+            yield HeldBack(BY_EXPOSE, where, records)
+        else:
+            # What `expose selected` hides is not selected either.
+            shown = self.decision.view.records or frozenset()
+            for section, chosen in self._each(sections, ALLOW_QUERY_RECORD, shown):
+                yield HeldBack(BY_EXPOSE, self.ours.place(section), records - chosen)
+
+    def _exposing(self) -> tuple[PolicySection, ...]:
+        return tuple(each for each in self.ours.expose_sections() if each.expose_module.is_for(self.viewer))
+
+    def _each(
+        self, sections: tuple[PolicySection, ...], wanted: Predicate, together: frozenset[str]
+    ) -> Iterator[tuple[PolicySection, frozenset[str]]]:
+        """Yield for each section what it lets through; one alone lets through what all of them do."""
+        if len(sections) == 1 and not (wanted == ALLOW_QUERY_RECORD and self.ours.says(EXPOSE, SELECTED)):
+            yield sections[0], together
+            return
+        for section in sections:
+            if wanted == SELECT_HAVE:
+                program = section.module.program
+            elif wanted == ALLOW_QUERY_RECORD:
+                program = section.expose_module.program
+            else:
+                program = section.restriction.program
+            yield section, self._extension(program, wanted)
+
+    def _extension(self, program: Program, wanted: Predicate) -> frozenset[str]:
+        """Evaluate local rules over everything we have; return the records in what is wanted."""
+        # A viewer stands before its record.
+        pattern = (self.viewer, None) if wanted == ALLOW_QUERY_RECORD else (None,) * wanted.arity
+        running = self.snapshot.records.evaluate(compile_program(program, (wanted,)), None, self._given())
+        return frozenset([values[-1] for values in running.result().lookup(wanted, pattern)])
+
+    def _have(self) -> frozenset[str]:
+        return self._extension(parse_program("Every(P) :- Have(P)."), _EVERY)
+
+    def _given(self) -> list[Fact]:
+        return [*self.snapshot.runtime, *self.snapshot.advertised, (VIEWER.name, self.viewer)]
+
+    @cached_property
+    def _reasons(self) -> Reasons:
+        return self._policy.explain(self.snapshot, self._composed.generated)
+
+    def why_send(self, record: str) -> Proof | None:
+        """Return why a record may be sent, or None where it may not."""
+        return self._reasons.why_send(record)
+
+    def why_request(self, record: str) -> Proof | None:
+        """Return why an advertised record may be asked for, or None where it may not."""
+        return self._reasons.why_request(record)
+
+    def why_not_send(self, record: str) -> Held:
+        """Say what holds a record back."""
+        return self._reasons.why_not_send(record)
+
+    def why_not_request(self, record: str) -> Held:
+        """Say why a record that the peer advertised is not asked for."""
+        return self._reasons.why_not_request(record, self.source)
+
+    def why_not_exposed(self, record: str) -> list[tuple[PolicySection, WhyNot]]:
+        """Say for each expose section in scope that does not show a record why it does not."""
+        goal: Fact = (ALLOW_QUERY_RECORD.name, self.viewer, record)
+        found = []
+        for section in self._exposing():
+            program = compile_program(section.expose_module.program)
+            result = self.snapshot.records.evaluate(program, None, self._given()).result()
+            answer = Explainer(program, result).why_not(goal)
+            if answer.proof is None:
+                found.append((section, answer))
+        return found
+
+    def held_by(self, held: Held) -> list[str]:
+        """Return which parts of a policy hold a record back, in the words of a test."""
+        return list(dict.fromkeys(self._part(answer.fact[0], held) for answer in held.reasons))
+
+    def _part(self, name: str, held: Held) -> str:
+        if name.startswith("S"):
+            return BY_SEND
+        if name.startswith("R"):
+            return BY_RECEIVE
+        if name.startswith(f"O{self.side}."):
+            return BY_SELECT
+        # What a peer advertised itself is no secret to it.
+        return BY_PEER if held.seen or name.endswith("SelectAdvertised") else BY_EXPOSE
+
+    def section_of(self, name: str) -> PolicySection | None:
+        """Return the section that a restriction in an explanation came from, such as `S0.AllowSend`."""
+        scope = name.partition(".")[0]
+        if scope[:1] not in ("S", "R") or not scope[1:].isdigit():
+            return None
+        return self.ours.of(SEND if scope[0] == "S" else "receive")[int(scope[1:])]

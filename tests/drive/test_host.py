@@ -1,0 +1,151 @@
+"""What answers a machine: snapshots that follow a store, cursors, commits, bytes within limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from lace.drive import Host, StoreSnapshots
+from lace.interlace import Cursor, RecordsSent, RecordsStored, SendRecords, StoreFailed
+from lace.policy import Precompiled
+from lace.record import make_blob
+from lace.stores import MemoryStore
+from tests.interlace.pair import EXPOSE_ALL, make_pair
+from tests.strategies import SECRETS
+
+MANY = [make_blob(b"%d" % number) for number in range(6)]
+
+
+def load(host: Host, wanted: SendRecords) -> tuple[list[bytes], RecordsSent | StoreFailed]:
+    out: list[bytes] = []
+    loading = host.load(wanted)
+    while True:
+        try:
+            out.append(next(loading))
+        except StopIteration as end:
+            return out, end.value
+
+
+def facts(snapshots: StoreSnapshots) -> set[str]:
+    return set(snapshots.have)
+
+
+@pytest.mark.req("050-133", "050-171")
+def test_snapshots_follow_additions_and_removals_of_anybody() -> None:
+    store = MemoryStore()
+    snapshots = StoreSnapshots(store)
+    store.put_many(MANY[:2])
+    first = snapshots.take([], [])
+    assert facts(snapshots) == {record.id for record in MANY[:2]}
+    store.put_many(MANY[2:4])
+    second = snapshots.take([], [])
+    assert second.changes_since(first.moment) is not None
+    held = snapshots.have
+    store.remove([MANY[0].id])
+    store.put_many(MANY[4:5])
+    third = snapshots.take([], [])
+    assert third.changes_since(second.moment) is None
+    assert facts(snapshots) == {record.id for record in MANY[1:5]}
+    assert held == {record.id for record in MANY[:4]}, "an earlier snapshot stays as it was"
+
+
+def test_what_came_and_went_between_two_snapshots_leaves_nothing() -> None:
+    store = MemoryStore()
+    snapshots = StoreSnapshots(store)
+    first = snapshots.take([], [])
+    store.put(MANY[0])
+    store.remove([MANY[0].id])
+    second = snapshots.take([], [])
+    assert second.changes_since(first.moment) == (frozenset(), frozenset())
+    assert facts(snapshots) == set()
+
+
+@pytest.mark.parametrize(
+    ("within", "pause", "sent", "over"),
+    [
+        (10**9, 10**9, 6, False),
+        (10**9, 1, 1, False),
+        (10**9, 100, 2, False),
+        (150, 10**9, 2, True),
+        (1, 1, 0, True),
+    ],
+)
+def test_bytes_are_sent_within_their_limits(within: int, pause: int, sent: int, over: bool) -> None:
+    store = MemoryStore()
+    store.put_many(MANY)
+    out, answer = load(Host(store), SendRecords(tuple(r.id for r in MANY), within, pause))
+    assert isinstance(answer, RecordsSent)
+    assert len(answer.sent) == len(out) == sent
+    assert answer.over_limit == over
+    assert sum(map(len, out)) <= within
+
+
+def test_what_is_no_longer_there_is_said() -> None:
+    store = MemoryStore()
+    store.put_many(MANY[:2])
+    out, answer = load(Host(store), SendRecords(tuple(r.id for r in MANY[:3]), 10**9, 10**9))
+    assert isinstance(answer, RecordsSent)
+    assert answer.missing == (MANY[2].id,)
+    assert out == [record.raw for record in MANY[:2]]
+
+
+def test_arrivals_are_one_commit_and_forgotten_ones_are_refused() -> None:
+    store = MemoryStore()
+    store.forget([MANY[1].id])
+    host = Host(store)
+    assert host.commit() is None
+    for record in MANY[:3]:
+        host.arrive(record)
+    assert host.waiting == 3
+    assert host.commit() == RecordsStored((MANY[0].id, MANY[2].id), (MANY[1].id,))
+    store.close()
+    host.arrive(MANY[3])
+    assert isinstance(host.commit(), StoreFailed)
+
+
+@pytest.mark.req("050-108", "050-167")
+def test_a_cursor_is_kept_under_the_link_id() -> None:
+    cursors: dict[str, Cursor] = {}
+    pair = make_pair(
+        MANY,
+        [],
+        settings=({"secret": SECRETS[0]}, {"secret": SECRETS[1]}),
+        hosts=({}, {"cursors": cursors}),
+    )
+    pair.run()
+    assert list(cursors) == [pair.results[1].link_id]
+    (cursor,) = cursors.values()
+    assert cursor.source == SECRETS[0].verifier
+    assert set(cursor.claims) == {record.id for record in MANY}
+
+
+@pytest.mark.req("050-109", "050-110")
+def test_without_a_link_id_there_is_a_key_of_our_own_or_no_cursor() -> None:
+    cursors: dict[str, Cursor] = {}
+    pair = make_pair(MANY, [], hosts=({}, {"cursors": cursors}))
+    pair.run()
+    assert cursors == {}
+    pair = make_pair(MANY, [], hosts=({}, {"cursors": cursors, "cursor_key": "desk"}))
+    pair.run()
+    assert list(cursors) == [f"desk {pair.results[1].exchange_plan_id}"]
+    assert pair.results[1].peer_verifier is None
+
+
+@pytest.mark.req("050-011", "050-091")
+def test_a_compiled_policy_is_kept_by_its_plan_and_never_replaces_setup() -> None:
+    precompiled = Precompiled()
+    plans = set()
+    for _ in range(2):
+        pair = make_pair(MANY, [], hosts=({"precompiled": precompiled}, {}))
+        pair.run()
+        plans.add(pair.results[0].exchange_plan_id)
+        assert any(block.facts[0][0] == "ExchangeOperand" for block in pair.blocks(0) if block.facts)
+    assert len(plans) == 1
+
+
+def test_nothing_exposed_is_said_in_words() -> None:
+    pair = make_pair(MANY, [], exposes=(None, EXPOSE_ALL))
+    pair.run()
+    decision = pair.sides[0].host.decision
+    assert decision is not None
+    assert decision.words == "nothing is exposed to this peer"
+    assert pair.ids(1) == set()

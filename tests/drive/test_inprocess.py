@@ -1,0 +1,132 @@
+"""The engine without blocks ends where two machines end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lace.drive import Host, Party, interlace_in_process
+from lace.interlace import Cause, Cursor, ExchangeLimits, InterlaceResult, LocalLimits, Settings
+from lace.record import Record, make_blob
+from lace.stores import MemoryStore
+from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, dice, exposure, make_pair, module
+from tests.interlace.scenarios import GROUP_U, LINKED, MODES, NON_MONOTONIC, Scenario, chain, draw
+from tests.strategies import SECRETS
+
+
+def run(
+    scenario: Scenario, mode: dict[str, Any], stores: tuple[MemoryStore, MemoryStore] | None = None
+) -> tuple[tuple[InterlaceResult, InterlaceResult], tuple[MemoryStore, MemoryStore]]:
+    stores = stores or (MemoryStore(), MemoryStore())
+    parties = []
+    for index, records in enumerate((scenario.left, scenario.right)):
+        stores[index].put_many(records)
+        exposed = scenario.exposes[index]
+        host = Host(stores[index], exposure(exposed) if isinstance(exposed, str) else exposed)
+        settings: dict[str, Any] = {"dice": dice(index), **mode, "partitions": False}
+        parties.append(
+            Party(Settings(index=index, module=module(scenario.policies[index]), **settings), host)
+        )
+    return interlace_in_process(parties[0], parties[1], Clock().now()), stores
+
+
+def of(result: InterlaceResult) -> tuple[object, ...]:
+    """Return what must agree."""
+    return (
+        result.cause,
+        result.exchange_plan_id,
+        result.link_id,
+        result.peer_verifier,
+        set(result.received_hashes),
+        set(result.rejected_hashes),
+        set(result.not_available_hashes),
+        set(result.deferred_hashes),
+        set(result.sent_hashes),
+        set(result.held_back_hashes),
+        result.bytes_received,
+        result.bytes_sent,
+        result.loops,
+        result.cursor_updated,
+    )
+
+
+def check_same(pair: Pair, results: tuple[InterlaceResult, InterlaceResult]) -> None:
+    for index in (0, 1):
+        assert of(results[index]) == of(pair.results[index])
+
+
+@pytest.mark.req("050-213", "050-215")
+@pytest.mark.parametrize("policies", [None, NON_MONOTONIC], ids=["growing", "shrinking"])
+def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> None:
+    for seed in range(3000, 3020):
+        scenario = draw(seed, policies) if policies else draw(seed)
+        for name in ("full listing", "small steps"):
+            mode = {**MODES[name], "limits": ExchangeLimits(max_loop_iterations=40)}
+            pair = scenario.pair({**mode, "partitions": False})
+            pair.run()
+            results, stores = run(scenario, mode)
+            check_same(pair, results)
+            for index in (0, 1):
+                assert {record for _, record in stores[index].ids()} == pair.ids(index)
+
+
+def test_signers_are_proved_in_one_process_too() -> None:
+    scenario = Scenario([make_blob(b"a")], [], (GROUP_U, GROUP_U), (None, None))
+    zero, one = run(scenario, {"secret": SECRETS[0]})[0]
+    assert zero.peer_verifier == one.peer_verifier == SECRETS[0].verifier
+    assert zero.link_id == one.link_id is not None
+
+
+def test_limits_hold_in_one_process_too() -> None:
+    records: list[Record] = [*chain(6)]
+    scenario = Scenario(records, [], (LINKED, LINKED), (EXPOSE_ALL, EXPOSE_ALL))
+    zero, one = run(scenario, {"limits": ExchangeLimits(max_loop_iterations=3)})[0]
+    assert zero.cause is one.cause is Cause.LOOP_LIMIT
+    assert len(one.received_hashes) == 3
+    size = records[0].size
+    zero, one = run(scenario, {"limits": ExchangeLimits(max_total_transferred_bytes=size + 1)})[0]
+    assert zero.cause is one.cause is Cause.TRANSFER_LIMIT
+    assert one.received_hashes == (records[0].id,)
+    zero, one = run(scenario, {"local": LocalLimits(service_records=1)})[0]
+    assert one.complete
+
+
+def test_what_cannot_be_agreed_on_ends_both_sides() -> None:
+    parties = [
+        Party(
+            Settings(index=index, module=module(GROUP_U), dice=dice(index), formats=frozenset({suffix})),
+            Host(MemoryStore()),
+        )
+        for index, suffix in enumerate(("H3", "H9"))
+    ]
+    results = interlace_in_process(parties[0], parties[1], Clock().now())
+    assert not any(result.complete for result in results)
+    assert {result.error.code for result in results if result.error} == {"interlace/record-format"}
+
+
+def test_a_cursor_is_kept_for_the_next_time() -> None:
+    cursors: dict[str, Cursor] = {}
+    stores = MemoryStore(), MemoryStore()
+    stores[0].put_many([make_blob(b"a")])
+    for _ in range(2):
+        parties = [
+            Party(
+                Settings(
+                    index=index,
+                    module=module(ALL),
+                    dice=dice(index),
+                ),
+                Host(
+                    stores[index],
+                    exposure(EXPOSE_ALL),
+                    cursors=cursors if index else None,
+                    cursor_key="the other",
+                ),
+            )
+            for index in (0, 1)
+        ]
+        results = interlace_in_process(parties[0], parties[1], Clock().now())
+        assert all(result.complete for result in results)
+    assert [set(cursor.claims) for cursor in cursors.values()] == [{make_blob(b"a").id}]
+    assert make_pair(stores=stores).run()[1].received_hashes == ()

@@ -1,0 +1,83 @@
+"""Rows that only grow: told apart, found by their values, copied."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from lace.engines.dictionary import Dictionary
+from lace.engines.table import Row, Table
+
+
+def dictionary(size: int) -> Dictionary:
+    texts = Dictionary()
+    for number in range(size):
+        texts.intern(str(number))
+    return texts
+
+
+def columns(rows: list[Row]) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
+    return [np.array(column, np.int32) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_rows_are_held_once_whether_or_not_one_column_tells_them_apart(apart: bool) -> None:
+    rows: list[Row] = [(number, number % 3 if apart else 0) for number in range(50)]
+    if not apart:
+        rows = [(number % 10, number % 7) for number in range(50)]
+    table = Table(2, dictionary(60))
+    assert table.add_columns(columns(rows)) == len(set(rows)) == 50
+    assert table.add_columns(columns(rows[:20])) == 0
+    assert table.add_rows(rows[20:]) == 0
+    assert table.add_rows([(55, 1), (55, 1)]) == 1
+    assert table.rows() == [*rows, (55, 1)]
+    assert all(table.number(row) == at for at, row in enumerate(rows))
+
+
+def test_repeats_in_the_first_columns_are_dropped() -> None:
+    table = Table(2, dictionary(10))
+    assert table.add_columns(columns([(1, 2), (3, 4), (1, 2)])) == 2
+    assert sorted(table.rows()) == [(1, 2), (3, 4)]
+
+
+def test_copies_know_their_rows_and_grow_apart() -> None:
+    texts = dictionary(40)
+    table = Table(2, texts)
+    table.add_columns(columns([(number, 1) for number in range(30)]))
+    one, other = table.copy(texts.fork()), table.copy(texts.fork())
+    assert one.add_rows([(3, 1), (3, 2)]) == 1
+    assert other.add_columns(columns([(3, 1), (3, 3)])) == 1
+    assert (3, 2) in one
+    assert (3, 2) not in other
+    assert (3, 2) not in table
+    assert len(table) == 30
+    later = one.copy(texts.fork())
+    assert later.add_rows([(3, 2), (4, 1), (4, 2)]) == 1
+
+
+def test_a_row_with_a_text_that_came_later_is_new() -> None:
+    texts = dictionary(5)
+    table = Table(2, texts)
+    table.add_columns(columns([(0, 1), (2, 3)]))
+    new = texts.intern("later")
+    assert table.add_rows([(0, new), (0, 1), (0, new)]) == 1
+    assert (0, new) in table
+    assert table.add_columns(columns([(0, new), (1, new)])) == 1
+    assert table.add_rows([(1, new)]) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lookup_gives_the_wanted_places_of_every_row(seed: int) -> None:
+    dice = Random(seed)
+    table = Table(3, dictionary(8))
+    rows = list(dict.fromkeys([tuple([dice.randrange(8) for _ in range(3)]) for _ in range(60)]))
+    table.add_columns(columns(rows[:40]))
+    table.add_rows(rows[40:])
+    for wanted in ((0,), (1,), (2,), (1, 2), None):
+        at = wanted or (0, 1, 2)
+        found = table.lookup((0,), wanted)
+        for value in range(8):
+            got = [[row[place] for place in at] for row in found.get(value, [])]
+            assert got == [[row[place] for place in at] for row in table.rows() if row[0] == value]
