@@ -53,7 +53,7 @@ __all__ = [
     "HeaderNotUtf8", "HeadersTooLong", "InnerUnknown", "Item", "NotThin", "Plex", "PlexHeaders", "Record",
     "RecordLimits", "RecordLink", "RecordReader", "Rejected", "Scanner", "Seal", "SealHeaders",
     "TooManyHeaders", "TrailingBytes", "Truncated", "WrongInnerType",
-    "check_record", "find_start", "inner_records", "is_path", "make_blob", "make_plex", "make_seal", "pack_records",
-    "parse_record", "restore_thin", "restore_trailer", "split_link", "thin_inner", "unpack_records",
-    "write_thin", "write_trailer",
+    "check_record", "find_start", "inner_records", "is_path", "make_blob", "make_plex", "make_seal",
+    "pack_records", "parse_record", "restore_thin", "restore_trailer", "split_link", "thin_inner",
+    "unpack_records", "write_thin", "write_trailer",
 ]  # fmt: skip
