@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
-from lace.drive import Host, Party, interlace_in_process
-from lace.interlace import Cause, Cursor, ExchangeLimits, InterlaceResult, LocalLimits, Settings
+from lace.drive import Host, Party, Side, interlace_in_process
+from lace.interlace import (
+    Cause,
+    Cursor,
+    Evaluated,
+    EvaluationFailed,
+    ExchangeLimits,
+    InterlaceResult,
+    LocalLimits,
+    NeedEvaluation,
+    PlanAgreed,
+    Prepared,
+    RecordsSent,
+    RecordsStored,
+    SendRecords,
+    Settings,
+    StoreFailed,
+)
+from lace.policy import ModuleRefused
 from lace.record import Record, make_blob
-from lace.stores import MemoryStore
+from lace.stores import MemoryStore, StoreClosed
 from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, dice, exposure, make_pair, module
 from tests.interlace.scenarios import GROUP_U, LINKED, MODES, NON_MONOTONIC, Scenario, chain, draw
 from tests.strategies import SECRETS
@@ -103,6 +121,65 @@ def test_what_cannot_be_agreed_on_ends_both_sides() -> None:
     results = interlace_in_process(parties[0], parties[1], Clock().now())
     assert not any(result.complete for result in results)
     assert {result.error.code for result in results if result.error} == {"interlace/record-format"}
+    assert {result.cause for result in results} <= {Cause.PROTOCOL, Cause.PEER_CLOSED}
+
+
+class Failing(Host):
+    """A host that fails in one thing."""
+
+    def __init__(self, store: MemoryStore, what: str) -> None:
+        super().__init__(store, exposure(EXPOSE_ALL))
+        self._what = what
+
+    def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
+        return EvaluationFailed(BROKEN) if self._what == "prepare" else super().prepare(agreed)
+
+    def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        failing = need.purpose.value == self._what
+        return EvaluationFailed(BROKEN) if failing else super().evaluate(need)
+
+    def commit(self) -> RecordsStored | StoreFailed | None:
+        return StoreFailed(GONE) if self._what == "commit" and self.waiting else super().commit()
+
+    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+        if self._what == "load":
+            return StoreFailed(GONE)
+        return (yield from super().load(wanted))
+
+
+BROKEN = ModuleRefused(facet="selector", what="it is broken", diagnostics=())
+GONE = StoreClosed(where="memory")
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ("prepare", Cause.POLICY),
+        ("advertise", Cause.POLICY),
+        ("request", Cause.POLICY),
+        ("serve", Cause.POLICY),
+        ("load", Cause.STORE),
+        ("commit", Cause.STORE),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_side_that_cannot_go_on_ends_the_exchange_with_a_name(what: str, cause: Cause, side: int) -> None:
+    stores = MemoryStore(), MemoryStore()
+    for index, store in enumerate(stores):
+        store.put(make_blob(b"of %d" % index))
+    for joined in (True, False):
+        settings = [Settings(index=index, module=module(ALL), dice=dice(index)) for index in (0, 1)]
+        hosts = [Failing(stores[index], what if index == side else "") for index in (0, 1)]
+        if joined:
+            parties = [Party(settings[index], hosts[index]) for index in (0, 1)]
+            results = interlace_in_process(parties[0], parties[1], Clock().now())
+        else:
+            clocks = Clock(), Clock()
+            sides = [Side(settings[index], hosts[index], clocks[index].now) for index in (0, 1)]
+            results = Pair((sides[0], sides[1]), stores, clocks).run()
+        assert results[side].cause is cause
+        assert results[side].error in (BROKEN, GONE)
+        assert not any(result.complete for result in results)
 
 
 def test_a_cursor_is_kept_for_the_next_time() -> None:

@@ -50,7 +50,6 @@ def test_bytes_and_values_give_the_same_exchange() -> None:
             assert over.results == pair.results, (seed, name)
 
 
-@pytest.mark.req("050-168")
 def test_a_response_takes_the_room_of_what_is_under_way() -> None:
     """A hundred records of 20 kB are never all in memory: the wire asks for them one by one."""
     records = [make_blob(b"%d" % number * 10_000) for number in range(10, 60)]
@@ -143,7 +142,7 @@ def test_bytes_of_a_slow_peer_keep_an_exchange_alive() -> None:
     assert target.result.cause is Cause.PHASE_TIMEOUT
 
 
-@pytest.mark.req("050-185", "050-181")
+@pytest.mark.req("050-185")
 def test_whoever_watches_is_told_and_nobody_else() -> None:
     plain = make_wire(LEFT, RIGHT)
     plain.run()

@@ -8,7 +8,8 @@ import pytest
 
 from lace.facts import Fact
 from lace.interlace import ExchangeLimits
-from lace.record import make_blob
+from lace.record import make_blob, make_plex
+from lace.text import Tai
 from tests.interlace.meddling import Change, change_block, change_nth
 from tests.interlace.pair import EXPOSE_ALL, Pair, make_pair
 from tests.interlace.scenarios import check_states
@@ -226,3 +227,32 @@ def test_a_cursor_makes_the_next_exchange_cheap_where_prediction_cannot() -> Non
         sizes.append(pair.sent_bytes(0))
     assert sizes[1] < sizes[0] / 10
     assert pair.results[1].loops == 1
+
+
+def test_a_peer_with_much_longer_advertisements_is_narrowed_until_they_fit() -> None:
+    """Our own records say nothing about how long the peer's are, and a listing must fit into a block."""
+    headers = tuple((f"Header-{n}", "x" * 700) for n in range(4))
+    tai = Tai("1640995200:000000000")
+    records = [make_plex("u", "ding", f"n/{n}", tai, b"", headers) for n in range(40)]
+    settings = {"all_fields": True, "limits": ExchangeLimits(max_fact_block_bytes=24_000)}
+    pair = make_pair(records, [], settings=settings)
+    results = pair.run()
+    assert all(result.complete for result in results), results
+    assert pair.ids(1) == {record.id for record in records}
+
+
+def test_an_answer_with_more_records_than_agreed_is_refused() -> None:
+    more = [("Advertised", f"B.{n:043}.H3", "Opq_V") for n in range(13)]
+
+    def flood(facts: list[Fact]) -> list[Fact]:
+        return [*facts, *((f[0], f[1], facts[0][2]) for f in more)]
+
+    pair = make_pair(
+        LEFT[:40],
+        [],
+        exposes=(EXPOSE_ALL, None),
+        meddle=change_block("Advertised", flood),
+        settings={"limits": ExchangeLimits(max_advertisement_records=12)},
+    )
+    pair.run()
+    assert code(pair) == "interlace/limit"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lace.drive import Item
@@ -10,6 +12,7 @@ from lace.interlace import (
     Evaluated,
     ExchangeLimits,
     LocalLimits,
+    NotYet,
     Phase,
     RecordReceived,
     RecordsSent,
@@ -43,11 +46,32 @@ def test_a_request_list_may_be_a_part_of_what_is_requestable() -> None:
 
 
 def test_a_request_list_stays_within_a_block() -> None:
-    limits = ExchangeLimits(max_fact_block_bytes=1100, max_loop_iterations=99)
-    pair = make_pair(MANY[:8], [], settings={"limits": limits})
-    pair.run()
-    assert pair.results[1].complete
-    assert pair.ids(1) == {record.id for record in MANY[:8]}
+    machine, now = machine_in(Phase.CHOOSE)
+    agreed = machine.exchange.agreed
+    wanted = sorted(agreed.advertised.claims)
+    assert len(wanted) > 3
+    line = len(f"MayRequest('{wanted[0]}')\n")
+    agreed.terms = replace(agreed.terms, limits=ExchangeLimits(max_fact_block_bytes=3 * line))
+    (block,) = machine.receive(Evaluated(Decided(may_request=wanted)), now)
+    assert block == SendBlock(tuple(("MayRequest", record) for record in wanted[:3]))
+
+
+def test_word_of_what_is_missing_stays_within_a_block() -> None:
+    machine, now = machine_in(Phase.SERVE)
+    agreed, asked = machine.exchange.agreed, machine.exchange.loop.peer_requests
+    line = len(f"NotAvailable('{asked[0]}')\n")
+    agreed.terms = replace(agreed.terms, limits=ExchangeLimits(max_fact_block_bytes=2 * line))
+    outputs = machine.receive(Evaluated(Decided()), now)
+    assert outputs[1] == SendBlock(tuple(("NotAvailable", record) for record in sorted(asked)[:2]))
+
+
+def test_what_was_never_asked_for_cannot_have_been_done() -> None:
+    machine, now = machine_in(Phase.TRANSFER)
+    with pytest.raises(NotYet):
+        machine.receive(RecordsStored(("P.x.H3",)), now)
+    machine.receive(RecordsSent(), now) if machine.exchange.loop.sending else None
+    with pytest.raises(NotYet):
+        machine.receive(RecordsSent(), now)
 
 
 @pytest.mark.req("050-002", "050-018")

@@ -13,6 +13,7 @@ from lace.drive.observed import (
 from lace.drive.operations import (
     Place,
     StoreReport,
+    deliver_matching,
     get_one,
     list_all,
     report_store,
@@ -27,6 +28,6 @@ from lace.drive.wired import Wired
 __all__ = [
     "ExchangeEnded", "Host", "Item", "Observed", "Outbox", "Party", "Place", "PlanChanged", "RecordArrived",
     "RecordRejected", "RoundEnded", "Side", "StoreReport", "StoreSnapshots", "Wired",
-    "get_one", "interlace_in_process", "list_all", "report_store", "select_place", "select_records",
-    "with_operation",
+    "deliver_matching", "get_one", "interlace_in_process", "list_all", "report_store", "select_place",
+    "select_records", "with_operation",
 ]  # fmt: skip

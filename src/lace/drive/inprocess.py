@@ -124,7 +124,9 @@ def _negotiate(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
                         closed[index] = output.result
                     elif isinstance(output, PlanAgreed):
                         agreed += 1
-                        _prepare(party, output)
+                        error = _prepare(party, output)
+                        if error is not None:
+                            closed[index] = party.exchange.result(cause_of(error), error)
                     else:
                         waiting[1 - index].extend(_carry(output))
                 if index in closed:
@@ -132,10 +134,8 @@ def _negotiate(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
     if not closed:
         assert agreed == len(parties)
         return None
-    error = next(iter(closed.values())).error
     zero, one = (
-        closed.get(index) or party.exchange.result(Cause.PEER_CLOSED, error)
-        for index, party in enumerate(parties)
+        closed.get(index) or party.exchange.result(Cause.PEER_CLOSED) for index, party in enumerate(parties)
     )
     return zero, one
 
@@ -146,11 +146,12 @@ def _carry(output: Output) -> list[Event | BlockReceived]:
     return [BlockReceived(output.facts)] if isinstance(output, SendBlock) else []
 
 
-def _prepare(party: Party, agreed: PlanAgreed) -> None:
+def _prepare(party: Party, agreed: PlanAgreed) -> LaceError | None:
     answer = party.host.prepare(agreed)
     if isinstance(answer, EvaluationFailed):
-        raise answer.error
+        return answer.error
     party.exchange.agreed.remember(answer.cursor)
+    return None
 
 
 def _loop(parties: tuple[Party, Party]) -> bool:

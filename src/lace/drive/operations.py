@@ -1,5 +1,6 @@
 """Operation wrappers: get, list and store as ordinary policy (050, Operation wrappers).
 
+    open interlace   keep an exchange open, deliver what arrives and matches
     get one record   select the coordinate, interlace, return the newest
     list records     select by place and time, interlace, return all
     store records    select exactly these, interlace, report what was sent
@@ -14,9 +15,10 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from lace.drive.observed import Observed, RecordArrived
 from lace.facts import write_constant
 from lace.interlace import InterlaceResult
 from lace.policy import Module, compose_selectors, read_module
@@ -87,6 +89,20 @@ def list_all(store: Store, place: Place) -> list[Record]:
 def _time(record: Record) -> tuple[str, str]:
     plex = record.plex if isinstance(record, Seal) else record
     return str(getattr(plex, "tai", "")), record.id
+
+
+def deliver_matching(
+    store: Store, place: Place, deliver: Callable[[Record], None]
+) -> Callable[[Observed], None]:
+    """Return what watches an open exchange and delivers each newly stored record that lies in a place."""
+
+    def watch(observed: Observed) -> None:
+        if isinstance(observed, RecordArrived):
+            record = store.get(RecordId(observed.record_id))
+            if place.holds(record):
+                deliver(record)
+
+    return watch
 
 
 @dataclass(frozen=True, slots=True)
