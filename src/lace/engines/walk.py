@@ -4,7 +4,7 @@
         P: list of values            one list for each column that is bound so far
         mask: [False, True, …]       what a step keeps
 
-A peer's program comes once. Writing a function for it and having Python compile that takes ten times as long
+A peer's program comes once. Writing a function for it and having Python compile that takes many times as long
 as running it; from the second run on it pays (see whole.py).
 
 Rules of this file:
