@@ -91,7 +91,9 @@ class Host:
         cursors: MutableMapping[str, Cursor] | None = None,
         cursor_key: str | None = None,
         precompiled: Precompiled | None = None,
+        snapshots: StoreSnapshots | None = None,
     ) -> None:
+        """Answer for a store; `snapshots` are given where several exchanges share its resident facts."""
         self.store = store
         self._views = Views(owner, exposure)
         self._restrictions = restrictions
@@ -101,7 +103,7 @@ class Host:
         self._cursor_key = cursor_key
         self._key: str | None = None
         self._precompiled = precompiled or Precompiled()
-        self._snapshots = StoreSnapshots(store)
+        self._snapshots = snapshots or StoreSnapshots(store)
         self._policy: LocalPolicy | None = None
         self._advertised: frozenset[Fact] = frozenset()
         self._arrived: list[Record] = []
