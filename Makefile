@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONPATH :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format bench bench-% soak docs clean
+.PHONY: help demo test coverage check format bench bench-% soak docs clean
 
 help:            ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
@@ -32,8 +32,12 @@ demo: $(VENV)/.spark  ## run the main job in a folder of its own
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.dev    ## run every test but the long campaigns, and write build/ledger.json
-	@mkdir -p build && rm -f build/ledger.json .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest -m 'not slow' --numprocesses 2 --dist loadgroup
+	@mkdir -p build && rm -f build/ledger.json
+	$(BIN)/python -m pytest -m 'not slow' --numprocesses 2 --dist loadgroup
+
+coverage: $(VENV)/.dev ## the tests without Spark, and which lines they reach
+	@rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -m 'not slow and not spark' --numprocesses 2
 	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --skip-covered
 
 check: $(VENV)/.dev   ## format, lint, types, plain pytest

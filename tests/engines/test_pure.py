@@ -15,7 +15,7 @@ from lace.stores import MemoryStore
 from tests.facts.source_contract import RECORD_SETS
 
 RULES = """
-Selected(P) :- Have(P), Field(P,'Group',_,G), TextShape(G,'u','/',''), not Blocked(P).
+Selected(P) :- Have(P), Field(P,'Group',_,G), TextShape(G,'u/','',''), not Blocked(P).
 Blocked(P) :- Field(P,'Tag',_,T), LexCompare(T,'>','p'), Field(P,'TAI',_,_).
 Reach(P,T) :- RecordLink(P,_,_,_,T).
 Reach(P,T) :- Reach(P,Q), RecordLink(Q,_,_,_,T).
