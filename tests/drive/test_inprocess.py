@@ -141,10 +141,10 @@ class Failing(Host):
     def commit(self) -> RecordsStored | StoreFailed | None:
         return StoreFailed(GONE) if self._what == "commit" and self.waiting else super().commit()
 
-    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+    def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
         if self._what == "load":
             return StoreFailed(GONE)
-        return (yield from super().load(wanted))
+        return (yield from super().load_records(wanted))
 
 
 BROKEN = ModuleRefused(facet="selector", what="it is broken", diagnostics=())
@@ -178,7 +178,8 @@ def test_a_side_that_cannot_go_on_ends_the_exchange_with_a_name(what: str, cause
             sides = [Side(settings[index], hosts[index], clocks[index].now) for index in (0, 1)]
             results = Pair((sides[0], sides[1]), stores, clocks).run()
         assert results[side].cause is cause
-        assert results[side].error in (BROKEN, GONE)
+        error = results[side].error
+        assert error in (BROKEN, GONE) or (error is not None and str(BROKEN) in str(error))
         assert not any(result.complete for result in results)
 
 

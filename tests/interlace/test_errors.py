@@ -148,7 +148,12 @@ def test_a_local_policy_that_cannot_be_made_or_evaluated_ends_the_round(phase: P
     machine, now = machine_in(phase)
     error = ModuleRefused(facet="selector", what="it is broken", diagnostics=())
     aborted, closed = machine.receive(EvaluationFailed(error), now)
-    assert aborted.error is error  # type: ignore[union-attr]
+    found = aborted.error  # type: ignore[union-attr]
+    if phase is Phase.PREPARE:
+        assert found.code == "interlace/prepared-policy"
+        assert found.__cause__ is error
+    else:
+        assert found is error
     assert closed.result.cause is Cause.POLICY  # type: ignore[union-attr]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator, MutableMapping
 from dataclasses import dataclass
 
 from lace.drive.snapshots import StoreSnapshots
-from lace.errors import LaceError, Missing, StoreError
+from lace.errors import Corrupt, LaceError, Missing, StoreError
 from lace.facts import Fact, facts_of_record
 from lace.interlace import (
     Advertisements,
@@ -70,8 +70,15 @@ class Evaluation:
         return record in self.have
 
     def fields(self, record: str) -> Iterator[Claim]:
-        """Yield the validated fields of a record."""
-        for fact in facts_of_record(self.store.get(RecordId(record))):
+        """Yield the validated fields of a record; none where it is gone since, or rotten.
+
+        Whoever asks for it then is told that it is not available.
+        """
+        try:
+            facts = facts_of_record(self.store.get(RecordId(record)))
+        except (Missing, Corrupt):
+            return
+        for fact in facts:
             if fact[0] == "Field":
                 yield fact[2], fact[3], fact[4]
 
@@ -169,6 +176,7 @@ class Host:
         except StoreError as error:
             return StoreFailed(error)
         self._ours.update(each.record_id for each in outcomes)
+        self._snapshots.expect(arrived)
         return RecordsStored(
             tuple(each.record_id for each in outcomes if isinstance(each, Stored)),
             tuple(each.record_id for each in outcomes if not isinstance(each, Stored)),
@@ -180,6 +188,17 @@ class Host:
         A record is read when it is asked for, so that no more than one is held; the return value says what
         became of all of them.
         """
+        loading = self.load_records(wanted)
+        while True:
+            try:
+                record = next(loading)
+            except StopIteration as end:
+                outcome: RecordsSent | StoreFailed = end.value
+                return outcome
+            yield record.raw
+
+    def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
+        """Yield records that are still there, hashed again by the store, within the limits of a response."""
         sent: list[tuple[str, int]] = []
         missing: list[str] = []
         total = 0
@@ -187,17 +206,18 @@ class Host:
             if total >= wanted.pause_after:
                 break
             try:
-                raw = self.store.get(RecordId(record_id)).raw
-            except Missing:
+                record = self.store.get(RecordId(record_id))
+            except (Missing, Corrupt):
+                # A rotten record is never handed out, and must not keep all others back.
                 missing.append(record_id)
                 continue
             except StoreError as error:
                 return StoreFailed(error)
-            if total + len(raw) > wanted.within:
+            if total + record.size > wanted.within:
                 return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
-            yield raw
-            total += len(raw)
-            sent.append((record_id, len(raw)))
+            yield record
+            total += record.size
+            sent.append((record_id, record.size))
         return RecordsSent(tuple(sent), tuple(missing))
 
     def has_news(self) -> bool:

@@ -8,13 +8,14 @@ another loop are the machine's own functions; what is left out is the text, the 
 
 Rules of this file:
 1. The end is that of two machines over the same stores: records, rejections, loops and cause.
-2. A record is validated again before it is stored, whoever had it before.
+2. What is stored is a `Record`: the other store hashed it again when it gave it away, and a signature is
+   verified on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lace.drive.host import Host
 from lace.drive.side import BATCH
@@ -37,6 +38,7 @@ from lace.interlace import (
     NeedEvaluation,
     Output,
     PlanAgreed,
+    PreparedPolicyRefused,
     Purpose,
     RecordsSent,
     RecordsStored,
@@ -53,7 +55,7 @@ from lace.interlace import (
     requestable,
     store_outcome,
 )
-from lace.record import parse_record
+from lace.record import LIMITS, Record, parse_record
 
 
 class _Stopped(Exception):
@@ -72,6 +74,8 @@ class Party:
     machine: InterlaceMachine = field(init=False)
 
     def __post_init__(self) -> None:
+        # Claims go from one side to the other as they are: nobody needs summaries of them.
+        self.settings = replace(self.settings, partitions=False)
         self.machine = InterlaceMachine(self.settings)
 
     @property
@@ -149,7 +153,7 @@ def _carry(output: Output) -> list[Event | BlockReceived]:
 def _prepare(party: Party, agreed: PlanAgreed) -> LaceError | None:
     answer = party.host.prepare(agreed)
     if isinstance(answer, EvaluationFailed):
-        return answer.error
+        return PreparedPolicyRefused(reason=str(answer.error))
     party.exchange.agreed.remember(answer.cursor)
     return None
 
@@ -184,15 +188,16 @@ def _choose(party: Party) -> list[str]:
     return requestable(party.exchange, evaluation)[: party.settings.local.request_records]
 
 
-def _respond(party: Party, asked: list[str]) -> tuple[list[tuple[str, bytes]], list[str], bool]:
+def _respond(party: Party, asked: list[str]) -> tuple[list[Record], list[str], bool]:
     """Return the records that a side sends, those that it has not got, and whether a limit stopped it."""
     exchange, local = party.exchange, party.settings.local
     evaluation = party.evaluate(Purpose.SERVE)
     sendable = [record for record in asked if may_serve(exchange, evaluation, record)]
-    held_back = [record for record in asked if record not in set(sendable)]
+    chosen = set(sendable)
+    held_back = [record for record in asked if record not in chosen]
     within = exchange.agreed.terms.limits.max_total_transferred_bytes - exchange.round.bytes_sent
     serviced = tuple(sendable[: local.service_records])
-    records, sent = _exhaust(party.host.load(SendRecords(serviced, within, local.service_bytes)))
+    records, sent = _exhaust(party.host.load_records(SendRecords(serviced, within, local.service_bytes)))
     if isinstance(sent, StoreFailed):
         raise _Stopped(sent.error)
     for record, size in sent.sent:
@@ -200,14 +205,13 @@ def _respond(party: Party, asked: list[str]) -> tuple[list[tuple[str, bytes]], l
         exchange.round.bytes_sent += size
     held_back += sent.missing
     exchange.round.held_back.update(dict.fromkeys(held_back))
-    named = [(record, raw) for (record, _), raw in zip(sent.sent, records, strict=True)]
-    return named, held_back, sent.over_limit
+    return records, held_back, sent.over_limit
 
 
 def _exhaust(
-    loading: Generator[bytes, None, RecordsSent | StoreFailed],
-) -> tuple[list[bytes], RecordsSent | StoreFailed]:
-    records: list[bytes] = []
+    loading: Generator[Record, None, RecordsSent | StoreFailed],
+) -> tuple[list[Record], RecordsSent | StoreFailed]:
+    records: list[Record] = []
     while True:
         try:
             records.append(next(loading))
@@ -215,17 +219,17 @@ def _exhaust(
             return records, end.value
 
 
-def _receive(party: Party, asked: list[str], came: list[tuple[str, bytes]], missing: list[str]) -> None:
+def _receive(party: Party, asked: list[str], came: list[Record], missing: list[str]) -> None:
     """Validate and store what came; note what did not."""
     exchange = party.exchange
     outstanding = dict.fromkeys(asked)
-    for record_id, raw in came:
-        del outstanding[record_id]
-        exchange.round.bytes_received += len(raw)
+    for record in came:
+        del outstanding[record.id]
+        exchange.round.bytes_received += record.size
         try:
-            party.host.arrive(parse_record(raw, party.settings.record_limits))
+            party.host.arrive(_checked(party, record))
         except RecordError as error:
-            exchange.reject(record_id, error)
+            exchange.reject(record.id, error)
         if party.host.waiting >= BATCH:
             _store(party)
     _store(party)
@@ -233,6 +237,15 @@ def _receive(party: Party, asked: list[str], came: list[tuple[str, bytes]], miss
         outstanding.pop(record_id, None)
         exchange.miss(record_id)
     exchange.round.deferred = tuple(outstanding)
+
+
+def _checked(party: Party, record: Record) -> Record:
+    """Return a record that this side would have accepted off a wire.
+
+    Its store hashed it again when it was read; signatures are not looked at there, and limits are our own.
+    """
+    limits = party.settings.record_limits
+    return record if record.type != "S" and limits == LIMITS else parse_record(record.raw, limits)
 
 
 def _store(party: Party) -> None:

@@ -13,6 +13,7 @@ from lace.engines import Database
 from lace.errors import StoreError
 from lace.facts import Columns, Fact, facts_of_record
 from lace.policy import Snapshot
+from lace.record import Record
 from lace.stores import Added, Store, Version
 from lace.text import RecordId
 
@@ -27,6 +28,11 @@ class StoreSnapshots:
         self._snapshot: Snapshot | None = None
         self.have: frozenset[str] = frozenset()
         """The records of the last snapshot."""
+        self._expected: dict[str, Record] = {}
+
+    def expect(self, records: Iterable[Record]) -> None:
+        """Take records that were just stored: their facts need not be read from the store."""
+        self._expected.update((record.id, record) for record in records)
 
     def take(self, runtime: Iterable[Fact], advertised: Iterable[Fact]) -> Snapshot:
         """Return a snapshot of the store as it is now."""
@@ -81,9 +87,10 @@ class StoreSnapshots:
                 # The bytes of a removed record are gone, and with them what its facts were.
                 return None
         added: list[Fact] = []
+        expected, self._expected = self._expected, {}
         for record in came:
             try:
-                added += facts_of_record(self._store.get(record))
+                added += facts_of_record(expected.get(record) or self._store.get(record))
             except StoreError:
                 return None
         self._version = Version(version.generation, last)

@@ -121,6 +121,13 @@ class LoopLimit(LimitExceeded):
     text = "after {bound} loops the fixed point is not reached; the next exchange goes on from there"
 
 
+class PreparedPolicyRefused(PolicyError):
+    """An agreed plan of which no local policy can be made here."""
+
+    code = "interlace/prepared-policy"
+    text = "of the agreed plan no local policy can be made: {reason}"
+
+
 class PeerLost(RemoteProtocolError):
     """A connection that ended in the middle of something."""
 
@@ -457,6 +464,8 @@ class InterlaceMachine:
         return [ShutSending(), *self._close(Cause.FIXED_POINT if done else Cause.PEER_CLOSED)]
 
     def _failed(self, event: StreamFailed | StoreFailed | EvaluationFailed, before: Phase) -> Step:
+        if before is Phase.PREPARE and isinstance(event, EvaluationFailed):
+            raise PreparedPolicyRefused(reason=str(event.error)) from event.error
         raise event.error
 
 
