@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Ledger(config.rootpath / "build" / "ledger.json"))
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     name_rows(items)
     for item in items:
