@@ -29,12 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Ledger(config.rootpath / "build" / "ledger.json"))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     name_rows(items)
-    for item in items:
-        if item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("spark"))  # one Java a run, on one of the workers
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -46,23 +47,40 @@ def test_no_verb_takes_the_options_that_are_kept_for_addresses(
     assert "--to " not in run(*path, "--help").out
 
 
+BEFORE = (
+    "lace init && lace key new me && lace gen --count 50 --store . && lace gen --count 50 set.records"
+    " && lace put --group u --app notes --name first hello.txt"
+)
+
+
+def shell(line: str, folder: Path) -> None:
+    bins = str(Path(sys.executable).parent)
+    world = {"PATH": os.pathsep.join([bins, os.environ["PATH"]]), "HOME": str(folder)}
+    done = subprocess.run(
+        line, shell=True, cwd=folder, env=world, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as the examples expect it; each verb gets a copy."""
+    folder = tmp_path_factory.mktemp("stocked")
+    (folder / "hello.txt").write_text("hello\n")
+    (folder / "papers").mkdir()
+    (folder / "papers" / "one.txt").write_text("one\n")
+    shell(BEFORE, folder)
+    return folder
+
+
 @pytest.mark.net
 @pytest.mark.parametrize(("path", "command"), VERBS, ids=NAMES)
-def test_the_examples_of_a_verb_run(tmp_path: Path, path: tuple[str, ...], command: Command) -> None:
-    bins = str(Path(sys.executable).parent)
-    world = {"PATH": os.pathsep.join([bins, os.environ["PATH"]]), "HOME": str(tmp_path)}
-    (tmp_path / "hello.txt").write_text("hello\n")
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "one.txt").write_text("one\n")
-    before = (
-        "lace init && lace key new me && lace gen --count 50 --store . && lace gen --count 50 set.records"
-        " && lace put --group u --app notes --name first hello.txt"
-    )
-    for line in (before, *command.examples):
-        done = subprocess.run(
-            line, shell=True, cwd=tmp_path, env=world, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+def test_the_examples_of_a_verb_run(
+    tmp_path: Path, stocked: Path, path: tuple[str, ...], command: Command
+) -> None:
+    copytree(stocked, tmp_path / "copy")
+    for line in command.examples:
+        shell(line, tmp_path / "copy")
 
 
 @pytest.mark.parametrize(("text", "size"), [("1", 1), ("64k", 65536), ("16M", 16 << 20), ("2g", 2 << 30)])

@@ -40,7 +40,7 @@ def check_golden(session: SparkSession, chosen: slice, strategy: str) -> None:
         assert {fact for fact in found if fact[0].endswith(f".{number}")} == expected, case["name"]
 
 
-@pytest.mark.parametrize(("strategy", "every"), [("local", 5), ("parts", 15), ("loop", 15)])
+@pytest.mark.parametrize(("strategy", "every"), [("local", 8), ("parts", 20), ("loop", 20)])
 def test_golden_evaluations_come_out(tiny: SparkSession, strategy: str, every: int) -> None:
     check_golden(tiny, slice(0, None, every), strategy)
 
@@ -64,7 +64,7 @@ def check_random(session: SparkSession, first: int, last: int, strategy: str) ->
 
 @pytest.mark.req("030-053", "030-054")
 @pytest.mark.parametrize(
-    ("first", "last", "strategy"), [(0, 20, "local"), (20, 40, "local"), (0, 10, "loop"), (10, 20, "parts")]
+    ("first", "last", "strategy"), [(0, 20, "local"), (20, 40, "local"), (0, 5, "loop"), (10, 15, "parts")]
 )
 def test_random_programs_agree_with_the_embedded_engine(
     tiny: SparkSession, first: int, last: int, strategy: str

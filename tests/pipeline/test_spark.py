@@ -200,6 +200,7 @@ def test_without_java_on_the_machine_executors_of_their_own_run_our_code_quietly
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_lake_is_read_over_connect(tmp_path: Path) -> None:
     # Only so does Spark choose a free port for the server.
     done = run(CONNECTED, str(tmp_path / "lake"), SPARK_TESTING="1")
