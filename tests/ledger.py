@@ -30,9 +30,7 @@ class Ledger:
 
     def record(self, nodeid: str, rows: Iterable[str], outcome: str) -> None:
         """Note how one phase of a test that names these rows ended."""
-        function = nodeid.partition("[")[0].partition("@")[
-            0
-        ]  # xdist puts the group of a test behind its name
+        function = nodeid.partition("[")[0]
         for row in rows:
             if outcome == "failed":
                 self._failed[row].add(function)

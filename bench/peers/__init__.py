@@ -11,6 +11,7 @@ Rules of this folder:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -43,7 +44,7 @@ class Evaluated:
     """The whole time, where another process did the work."""
 
 
-class Peer:
+class Peer(ABC):
     """One engine with the facts of one workload."""
 
     package: str
@@ -62,16 +63,17 @@ class Peer:
         """Return the installed version."""
         return version(self.package)
 
+    @abstractmethod
     def load(self, facts: Facts) -> None:
         """Take in the facts."""
-        raise NotImplementedError
 
     def prepare(self) -> None:
         """Make the program ready for these facts; nobody measures this."""
+        return
 
+    @abstractmethod
     def evaluate(self, *, read: bool = False) -> Evaluated:
         """Evaluate the prepared program, and hand out the answers where they are wanted."""
-        raise NotImplementedError
 
     def evaluate_text(self) -> Evaluated:
         """Evaluate the program, starting from its text."""
@@ -83,6 +85,7 @@ class Peer:
 
     def close(self) -> None:
         """Let go of everything."""
+        return
 
 
 def open_peer(name: str, workload: Workload) -> Peer:

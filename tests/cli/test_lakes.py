@@ -76,3 +76,20 @@ def test_what_is_no_lake_is_named(both: Run) -> None:
     done = both("get", PLACE, "--lake", "nowhere")
     assert done.code == 1
     assert "no lake at" in done.err
+
+
+@pytest.mark.parametrize(
+    "options", [("--at", "1"), ("--master", "local[1]"), ("--strategy", "loop")], ids=" ".join
+)
+def test_options_of_a_lake_without_one_are_refused(both: Run, home: Path, options: tuple[str, ...]) -> None:
+    (home / "a.lacegram").write_text("A(P) :- Have(P).\n")
+    done = both("eval", "a.lacegram", *options)
+    assert (done.code, done.out) == (2, "")
+    assert f"{options[0]} is about a lake" in done.err
+
+
+def test_a_report_needs_a_lake_to_tell_of(both: Run, home: Path) -> None:
+    (home / "a.lacegram").write_text("A(P) :- Have(P).\n")
+    assert both("eval", "a.lacegram", "--report", "r.html").code == 2
+    assert not (home / "r.html").exists()
+    assert both("why", "A('x')", "--rules", "a.lacegram", "--report", "r.html").code == 2

@@ -32,9 +32,21 @@ class Call(NamedTuple):
         from lace.porcelain import Lace
 
         note_reports(self.out)
-        if getattr(self.args, "lake", None) is not None:
+        if self.on_lake():
             return Lace.open_lake(self.args.lake, version=self.args.at)
         return Lace.open(self.world.find_lace(self.args.store), read_only=read_only, admit_inner=admit_inner)
+
+    def on_lake(self) -> bool:
+        """Tell whether a lake takes the place of the store; refuse options of a lake where none is named."""
+        from lace.cli.grammar import Usage
+
+        if getattr(self.args, "lake", None) is not None:
+            return True
+        for option, unset in (("at", None), ("master", None), ("strategy", "auto")):
+            if getattr(self.args, option, unset) != unset:
+                reason = f"--{option} is about a lake: give --lake too"
+                raise Usage(reason=reason, command=self.args.parser.prog)
+        return False
 
     def keyring(self) -> Keyring:
         """Return the keys that `--keys` or the environment names."""

@@ -40,13 +40,18 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", "--limit", metavar="N", type=parse_count, help="write at most so many")
     add_facts(parser)
     add_limits(parser)
-    add_lake_of_rules(parser)
+    add_lake_of_rules(parser).add_argument(
+        "--report", metavar="FILE", help="write how it was evaluated as a page of HTML"
+    )
 
 
 def _run(call: Call) -> int:
     args = call.args
     if args.query is not None and args.want:
         raise Usage(reason="give --query or --want, not both", command="lace eval")
+    if args.report is not None and (args.lake is None or args.query is not None):
+        reason = "--report tells how rules were evaluated over a lake: give --lake, and no --query"
+        raise Usage(reason=reason, command="lace eval")
     program = load_program(call, args.file)
     with open_workbench(call) as bench:
         bench.use(program)
@@ -74,7 +79,8 @@ def _answers(call: Call, bench: Workbench) -> int:
     with telling(call.out):
         question = read_question(call.args.query, bench.program, bench.supplied())
     tell_warnings(call.out, question.warnings, "the question")
-    answers = bench.ask(question)
+    with evaluating(call):
+        answers = bench.ask(question)
     shown = answers.rows[: call.args.limit]
     for row in shown:
         call.out.result(answer_line(answers, row), dict(zip(answers.variables, row, strict=True)))

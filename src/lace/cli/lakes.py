@@ -25,15 +25,15 @@ def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
     return group
 
 
-def add_lake_of_rules(parser: ArgumentParser) -> None:
+def add_lake_of_rules(parser: ArgumentParser) -> _ArgumentGroup:
     """Add the options of verbs that run rules on Spark where a lake is named."""
     group = add_lake(parser)
     group.add_argument(
         "--strategy", choices=("auto", "local", "parts", "loop"), default="auto",
         help="how Spark evaluates: in one task, in parts, in rounds over the cluster (else: it chooses)",
     )  # fmt: skip
-    group.add_argument("--report", metavar="FILE", help="write how it was evaluated as a page of HTML")
     add_spark(group)
+    return group
 
 
 def add_its_lake(parser: ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def spark_if_asked(call: Call) -> Session | None:
 @contextmanager
 def evaluating(call: Call) -> Iterator[None]:
     """Show how far Spark is while rules run over a lake."""
-    if getattr(call.args, "lake", None) is None:
+    if not call.on_lake():
         yield
         return
     from lace.pipeline import running_session, watch

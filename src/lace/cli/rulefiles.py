@@ -115,7 +115,7 @@ def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
 
     with ExitStack() as stack:
         limits = chosen_limits(call)
-        if getattr(call.args, "lake", None) is not None:
+        if call.on_lake():
             bench = Workbench(facts=lake_facts(call), limits=limits)
         else:
             bench = Workbench(_store(call, stack, bare=bare), limits=limits)

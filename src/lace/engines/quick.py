@@ -13,6 +13,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from types import CodeType
@@ -146,7 +147,7 @@ def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable
     return ask
 
 
-class LoopWriter:
+class LoopWriter(ABC):
     """Writes the loops of pipelines line by line; what they read is named by whoever makes the function."""
 
     bare = False
@@ -160,44 +161,44 @@ class LoopWriter:
         self._loops = 0
         self._first: list[str] = []
 
+    @abstractmethod
     def over(self) -> str:
         """Return what to do where the steps pass what is left of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constant(self, value: str, *, head: bool = False) -> str:
         """Return the name of a fixed text's position."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, scan: Scan) -> str:
         """Return an expression for all rows that a scan means."""
-        raise NotImplementedError
 
+    @abstractmethod
     def size(self, scan: Scan) -> str:
         """Return an expression for how many rows a scan means."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, scan: Scan) -> str:
         """Return an expression for something that tells whether it holds a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lookup(self, scan: Scan, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> str:
         """Return an expression for the rows of a whole relation by their values at some places.
 
         Of rows that need not be told from new ones only the wanted places are read.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def new(self, scan: Scan) -> str | None:
         """Return an expression for the new rows of a relation; None where there cannot be any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def test(self, test: Test, given: list[str]) -> str:
         """Return an expression for whether a test passes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rank(self, test: RankTest, item: str) -> str:
         """Return an expression for whether an item's rank compares so."""
-        raise NotImplementedError
 
     def pipeline(self, pipeline: Pipeline) -> None:
         """Write the loops; each row of the head is handed to `emit`."""
