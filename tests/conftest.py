@@ -29,6 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Ledger(config.rootpath / "build" / "ledger.json"))
 
 
+@pytest.hookimpl(optionalhook=True)  # a plain run has no workers
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.workers import OneJava
+
+    return OneJava(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     name_rows(items)
 
