@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ settings.register_profile("quick", max_examples=50, deadline=None, derandomize=T
 settings.register_profile(
     "deep", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
+# Tests are short: no test earns back what the second compiler of Java costs.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark_conf"))
 PROFILE = os.environ.get("LACE_HYPOTHESIS")
 settings.load_profile(PROFILE or "quick")
 

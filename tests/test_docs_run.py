@@ -72,6 +72,7 @@ def run_document(path: Path, folder: Path, languages: set[str]) -> None:
 def run_command(command: str, printed: str, folder: Path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     world = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "100"}
+    world["SPARK_CONF_DIR"] = os.environ["SPARK_CONF_DIR"]
     done = subprocess.run(
         command, shell=True, cwd=folder, env=world, capture_output=True, text=True, check=False
     )

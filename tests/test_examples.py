@@ -24,7 +24,7 @@ ON_SPARK = ("demo.sh",)
 def test_an_example_runs_and_leaves_nothing_behind(path: Path, tmp_path: Path) -> None:
     bins = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     world = {"PATH": bins, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), "LC_ALL": "C"}
-    world["DEMO_RECORDS"] = "2000"
+    world |= {"DEMO_RECORDS": "2000", "SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"]}
     done = subprocess.run(
         ["sh", str(path)], cwd=tmp_path, env=world, capture_output=True, text=True, check=False
     )

@@ -56,6 +56,7 @@ BEFORE = (
 def shell(line: str, folder: Path) -> None:
     bins = str(Path(sys.executable).parent)
     world = {"PATH": os.pathsep.join([bins, os.environ["PATH"]]), "HOME": str(folder)}
+    world["SPARK_CONF_DIR"] = os.environ["SPARK_CONF_DIR"]
     done = subprocess.run(
         line, shell=True, cwd=folder, env=world, capture_output=True, text=True, check=False
     )

@@ -181,6 +181,13 @@ def test_workers_in_our_own_process_group_need_no_code_sent(spark: SparkSession)
 
 
 @pytest.mark.spark
+def test_options_for_java_of_whoever_runs_the_machine_stand_beside_ours(spark: SparkSession) -> None:
+    machine = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()  # type: ignore[union-attr]
+    told = list(machine.getInputArguments())
+    assert "-XX:TieredStopAtLevel=1" in told  # tests/spark_conf
+    assert any(option.startswith("-Dlog4j2.configurationFile=") for option in told)
+
+
 def test_the_environment_is_as_it_was_after_the_start(spark: SparkSession) -> None:
     assert "lace-spark-" not in os.environ.get("JAVA_HOME", "")
 

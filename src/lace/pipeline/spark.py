@@ -157,9 +157,10 @@ def start_session(
             settings["spark.sql.warehouse.dir"] = str(folder / "warehouse")
         settings |= config or {}
         if folder is not None:
-            options = settings.get("spark.driver.extraJavaOptions", "")
+            # The other options of Java, `extraJavaOptions`, belong to whoever runs this machine.
+            options = settings.get("spark.driver.defaultJavaOptions", "")
             quiet = f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'}"
-            settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".strip()
+            settings["spark.driver.defaultJavaOptions"] = f"{quiet} {options}".strip()
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
