@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 
@@ -29,24 +28,17 @@ from lace.policy import ModuleRefused
 from lace.record import Record, make_blob
 from lace.stores import MemoryStore, StoreClosed
 from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, dice, exposure, make_pair, module
-from tests.interlace.scenarios import GROUP_U, LINKED, MODES, NON_MONOTONIC, Scenario, chain, draw
+from tests.interlace.scenarios import (
+    GROUP_U,
+    LINKED,
+    MODES,
+    NON_MONOTONIC,
+    Scenario,
+    chain,
+    draw,
+    run_in_process,
+)
 from tests.strategies import SECRETS
-
-
-def run(
-    scenario: Scenario, mode: dict[str, Any], stores: tuple[MemoryStore, MemoryStore] | None = None
-) -> tuple[tuple[InterlaceResult, InterlaceResult], tuple[MemoryStore, MemoryStore]]:
-    stores = stores or (MemoryStore(), MemoryStore())
-    parties = []
-    for index, records in enumerate((scenario.left, scenario.right)):
-        stores[index].put_many(records)
-        exposed = scenario.exposes[index]
-        host = Host(stores[index], exposure(exposed) if isinstance(exposed, str) else exposed)
-        settings: dict[str, Any] = {"dice": dice(index), **mode, "partitions": False}
-        parties.append(
-            Party(Settings(index=index, module=module(scenario.policies[index]), **settings), host)
-        )
-    return interlace_in_process(parties[0], parties[1], Clock().now()), stores
 
 
 def of(result: InterlaceResult) -> tuple[object, ...]:
@@ -83,7 +75,7 @@ def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> Non
             mode = {**MODES[name], "limits": ExchangeLimits(max_loop_iterations=40)}
             pair = scenario.pair({**mode, "partitions": False})
             pair.run()
-            results, stores = run(scenario, mode)
+            results, stores = run_in_process(scenario, mode)
             check_same(pair, results)
             for index in (0, 1):
                 assert {record for _, record in stores[index].ids()} == pair.ids(index)
@@ -91,7 +83,7 @@ def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> Non
 
 def test_signers_are_proved_in_one_process_too() -> None:
     scenario = Scenario([make_blob(b"a")], [], (GROUP_U, GROUP_U), (None, None))
-    zero, one = run(scenario, {"secret": SECRETS[0]})[0]
+    zero, one = run_in_process(scenario, {"secret": SECRETS[0]})[0]
     assert zero.peer_verifier == one.peer_verifier == SECRETS[0].verifier
     assert zero.link_id == one.link_id is not None
 
@@ -99,14 +91,14 @@ def test_signers_are_proved_in_one_process_too() -> None:
 def test_limits_hold_in_one_process_too() -> None:
     records: list[Record] = [*chain(6)]
     scenario = Scenario(records, [], (LINKED, LINKED), (EXPOSE_ALL, EXPOSE_ALL))
-    zero, one = run(scenario, {"limits": ExchangeLimits(max_loop_iterations=3)})[0]
+    zero, one = run_in_process(scenario, {"limits": ExchangeLimits(max_loop_iterations=3)})[0]
     assert zero.cause is one.cause is Cause.LOOP_LIMIT
     assert len(one.received_hashes) == 3
     size = records[0].size
-    zero, one = run(scenario, {"limits": ExchangeLimits(max_total_transferred_bytes=size + 1)})[0]
+    zero, one = run_in_process(scenario, {"limits": ExchangeLimits(max_total_transferred_bytes=size + 1)})[0]
     assert zero.cause is one.cause is Cause.TRANSFER_LIMIT
     assert one.received_hashes == (records[0].id,)
-    zero, one = run(scenario, {"local": LocalLimits(service_records=1)})[0]
+    zero, one = run_in_process(scenario, {"local": LocalLimits(service_records=1)})[0]
     assert one.complete
 
 

@@ -27,6 +27,7 @@ from lace.facts import facts_of_record
 from lace.interlace import (
     Advertisements,
     Cause,
+    Cursor,
     InterlaceMachine,
     InterlaceResult,
     NeedEvaluation,
@@ -40,25 +41,28 @@ from lace.interlace import (
 )
 from lace.interlace import machine as machine_file
 from lace.interlace.own import OwnAdvertisements
+from lace.interlace.state import Agreed
 from lace.policy import Exposure, LocalPolicy, Snapshot, Views, make_plan, read_expose
 from lace.record import make_blob, parse_record
 from lace.text import Tai
 
-SEEDS = range(120)
+BATCH = 150
+LONG_BATCH = 1000
 
 
-def test_a_bad_day_breaks_no_invariant() -> None:
+@pytest.mark.parametrize("start", range(0, 3000, BATCH))
+def test_3000_bad_days_break_no_invariant(start: int) -> None:
     causes: Counter[str] = Counter()
-    for seed in SEEDS:
+    for seed in range(start, start + BATCH):
         causes += simulate(seed).causes
     # A simulation that sees only one kind of end sees nothing.
     assert {"fixed-point", "peer-lost", "protocol", "phase-timeout", "cancelled", "store"} <= set(causes)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(120, 3120, 100))
-def test_3000_bad_days_break_no_invariant(start: int) -> None:
-    for seed in range(start, start + 100):
+@pytest.mark.parametrize("start", range(3000, 103_000, LONG_BATCH))
+def test_100000_bad_days_break_no_invariant(start: int) -> None:
+    for seed in range(start, start + LONG_BATCH):
         simulate(seed)
 
 
@@ -132,7 +136,7 @@ def only_what_shrinks(patch: pytest.MonkeyPatch) -> None:
 
 def sends_what_it_may_not(patch: pytest.MonkeyPatch) -> None:
     only_what_shrinks(patch)
-    patch.setattr(transfer, "may_serve", lambda exchange, evaluation, record: True)
+    patch.setattr(transfer, "may_serve", lambda exchange, evaluation, requested: list(requested))
 
 
 def decides_once_a_loop(patch: pytest.MonkeyPatch) -> None:
@@ -235,6 +239,23 @@ def forgets_the_transfer_limit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transfer, "receive_record", receive)
 
 
+def takes_its_cursor_at_its_word(patch: pytest.MonkeyPatch) -> None:
+    """PROFILE 9: "A cursor is a guess that the roots confirm, never something the sender relies on"."""
+    patch.setattr("lace.drive.sim.day.POLICIES", {"by hearing": POLICIES["by hearing"]})
+    real = Agreed.remember
+
+    def remember(agreed: Agreed, cursor: Cursor | None) -> None:
+        real(agreed, cursor)
+        if (
+            cursor is not None
+            and cursor.source == agreed.peer_source
+            and cursor.fields == agreed.terms.fields
+        ):
+            agreed.advertised.claims = dict(cursor.claims)
+
+    patch.setattr(Agreed, "remember", remember)
+
+
 PLANTS: list[Plant] = [
     sends_what_it_may_not,
     decides_once_a_loop,
@@ -247,6 +268,7 @@ PLANTS: list[Plant] = [
     stops_too_early,
     forgets_the_loop_limit,
     forgets_the_transfer_limit,
+    takes_its_cursor_at_its_word,
 ]
 
 

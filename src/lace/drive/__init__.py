@@ -1,19 +1,57 @@
 """Drivers of exchanges: what answers a machine, what joins two of them, and both without a wire."""
 
+from lace.drive.history import (
+    ANONYMOUS,
+    Account,
+    Agreement,
+    Batch,
+    Beginning,
+    Came,
+    Ending,
+    ExchangeEntry,
+    ExchangeNumber,
+    History,
+    HistoryReplaced,
+    InForce,
+    Leaving,
+    Left,
+    NoSuchExchange,
+    Note,
+    Passage,
+    Rejected,
+    Role,
+    Section,
+    Stay,
+    Stayed,
+    Sums,
+    Wanted,
+    Way,
+    is_peer,
+    rules_in_force,
+)
+from lace.drive.historyfile import FileHistory, UnreadableHistory
+from lace.drive.historymemory import MemoryHistory
+from lace.drive.historynotes import ExchangeNotes
 from lace.drive.host import Host
 from lace.drive.inprocess import Party, interlace_in_process
 from lace.drive.observed import (
     ExchangeEnded,
     Observed,
+    Observer,
     PlanChanged,
     RecordArrived,
     RecordRejected,
+    RecordsAsked,
+    RecordsLeaving,
+    RecordsLeft,
     RoundEnded,
+    watch_all,
 )
 from lace.drive.operations import (
     Place,
     StoreReport,
     deliver_matching,
+    finish_after_ticks,
     get_one,
     list_all,
     report_store,
@@ -21,13 +59,20 @@ from lace.drive.operations import (
     select_records,
     with_operation,
 )
+from lace.drive.receipts import Receipts, is_receipt
 from lace.drive.side import Item, Outbox, Side
 from lace.drive.snapshots import StoreSnapshots
 from lace.drive.wired import Wired
 
 __all__ = [
-    "ExchangeEnded", "Host", "Item", "Observed", "Outbox", "Party", "Place", "PlanChanged", "RecordArrived",
-    "RecordRejected", "RoundEnded", "Side", "StoreReport", "StoreSnapshots", "Wired",
-    "deliver_matching", "get_one", "interlace_in_process", "list_all", "report_store", "select_place",
-    "select_records", "with_operation",
+    "ANONYMOUS",
+    "Account", "Agreement", "Batch", "Beginning", "Came", "Ending", "ExchangeEnded", "ExchangeEntry",
+    "ExchangeNotes", "ExchangeNumber", "FileHistory", "History", "HistoryReplaced", "Host", "InForce", "Item",
+    "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "Note", "Observed", "Observer", "Outbox", "Party",
+    "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived", "RecordRejected", "RecordsAsked",
+    "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "Side", "Stay", "Stayed",
+    "StoreReport", "StoreSnapshots", "Sums", "UnreadableHistory", "Wanted", "Way", "Wired",
+    "deliver_matching", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer", "is_receipt",
+    "list_all", "report_store", "rules_in_force", "select_place", "select_records", "watch_all",
+    "with_operation",
 ]  # fmt: skip

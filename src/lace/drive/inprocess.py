@@ -17,7 +17,17 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
+from lace.drive.departures import Departures
 from lace.drive.host import Host
+from lace.drive.observed import (
+    ExchangeEnded,
+    Observed,
+    Observer,
+    PlanChanged,
+    RecordArrived,
+    RecordRejected,
+    RecordsAsked,
+)
 from lace.drive.side import BATCH
 from lace.errors import LaceError, RecordError
 from lace.interlace import (
@@ -71,6 +81,8 @@ class Party:
 
     settings: Settings
     host: Host
+    observe: Observer | None = None
+    """Who watches; the same is told as of a `Side`."""
     machine: InterlaceMachine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +94,16 @@ class Party:
     def exchange(self) -> Exchange:
         """What the side knows."""
         return self.machine.exchange
+
+    def tell(self, observed: Observed) -> None:
+        """Tell whoever watches."""
+        if self.observe is not None:
+            self.observe(observed)
+
+    def reject(self, record: str, error: LaceError) -> None:
+        """Note that what came for a record is not kept."""
+        self.exchange.reject(record, error)
+        self.tell(RecordRejected(record, error, self.exchange.round.loops))
 
     def evaluate(self, purpose: Purpose) -> Evaluation:
         """Evaluate the policy of this side over its store as it is now."""
@@ -96,7 +118,13 @@ class Party:
 
 def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[InterlaceResult, InterlaceResult]:
     """Run a bounded exchange between two stores; `left` is operand 0."""
-    parties = (left, right)
+    results = _interlace((left, right), now)
+    for party, result in zip((left, right), results, strict=True):
+        party.tell(ExchangeEnded(result))
+    return results
+
+
+def _interlace(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResult, InterlaceResult]:
     failed = _negotiate(parties, now)
     if failed is not None:
         return failed
@@ -110,7 +138,8 @@ def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[Interl
         ending = cause_of(stopped.error), stopped.error
     zero, one = (party.exchange.result(*ending) for party in parties)
     for party in parties:
-        party.host.remember(party.exchange.agreed.advertised.cursor())
+        if party.exchange.round.reconciled:
+            party.host.remember(party.exchange.agreed.advertised.cursor())
     return zero, one
 
 
@@ -151,6 +180,8 @@ def _carry(output: Output) -> list[Event | BlockReceived]:
 
 
 def _prepare(party: Party, agreed: PlanAgreed) -> LaceError | None:
+    runtime = party.exchange.agreed.runtime(party.settings)
+    party.tell(PlanChanged(agreed.plan.id, agreed.peer, agreed.epoch, agreed, runtime))
     answer = party.host.prepare(agreed)
     if isinstance(answer, EvaluationFailed):
         return PreparedPolicyRefused(reason=str(answer.error))
@@ -165,11 +196,9 @@ def _loop(parties: tuple[Party, Party]) -> bool:
         party.exchange.round.loops += 1
         party.exchange.loop.own_differs = party.exchange.agreed.own.update(party.evaluate(Purpose.ADVERTISE))
     for party, other in (parties, parties[::-1]):
-        said = other.exchange.agreed
-        party.exchange.agreed.advertised.begin_loop()
-        party.exchange.agreed.advertised.set_all(
-            {record: said.own.claims(record, said.source) for record in said.own.ids}
-        )
+        said, heard = other.exchange.agreed.own, party.exchange.agreed.advertised
+        heard.begin_loop()
+        heard.change(said.claims_of(said.added, said.source), said.removed)
     wanted = [_choose(party) for party in parties]
     for party in parties:
         party.exchange.loop.requested_any = any(wanted)
@@ -191,8 +220,9 @@ def _choose(party: Party) -> list[str]:
 def _respond(party: Party, asked: list[str]) -> tuple[list[Record], list[str], bool]:
     """Return the records that a side sends, those that it has not got, and whether a limit stopped it."""
     exchange, local = party.exchange, party.settings.local
+    party.tell(RecordsAsked(len(asked), exchange.round.loops))
     evaluation = party.evaluate(Purpose.SERVE)
-    sendable = [record for record in asked if may_serve(exchange, evaluation, record)]
+    sendable = may_serve(exchange, evaluation, asked)
     chosen = set(sendable)
     held_back = [record for record in asked if record not in chosen]
     within = exchange.agreed.terms.limits.max_total_transferred_bytes - exchange.round.bytes_sent
@@ -200,52 +230,70 @@ def _respond(party: Party, asked: list[str]) -> tuple[list[Record], list[str], b
     records, sent = _exhaust(party.host.load_records(SendRecords(serviced, within, local.service_bytes)))
     if isinstance(sent, StoreFailed):
         raise _Stopped(sent.error)
-    for record, size in sent.sent:
-        exchange.round.sent[record] = None
-        exchange.round.bytes_sent += size
+    exchange.round.sent.update(dict.fromkeys([record for record, _ in sent.sent]))
+    exchange.round.bytes_sent += sum([size for _, size in sent.sent])
+    if party.observe is not None:
+        _tell_departures(party.observe, exchange, serviced, sent)
     held_back += sent.missing
     exchange.round.held_back.update(dict.fromkeys(held_back))
     return records, held_back, sent.over_limit
 
 
+def _tell_departures(
+    observe: Observer, exchange: Exchange, wanted: tuple[str, ...], sent: RecordsSent
+) -> None:
+    departures = Departures(observe, wanted, exchange.round.loops, exchange.agreed.ticks.current)
+    for record, size in sent.sent:
+        departures.hand_out(record, size)
+    departures.end()
+
+
 def _exhaust(
     loading: Generator[Record, None, RecordsSent | StoreFailed],
 ) -> tuple[list[Record], RecordsSent | StoreFailed]:
-    records: list[Record] = []
-    while True:
-        try:
-            records.append(next(loading))
-        except StopIteration as end:
-            return records, end.value
+    outcomes: list[RecordsSent | StoreFailed] = []
+
+    def load() -> Generator[Record, None, None]:
+        outcomes.append((yield from loading))
+
+    records = list(load())
+    return records, outcomes[0]
 
 
 def _receive(party: Party, asked: list[str], came: list[Record], missing: list[str]) -> None:
     """Validate and store what came; note what did not."""
     exchange = party.exchange
     outstanding = dict.fromkeys(asked)
-    for record in came:
-        del outstanding[record.id]
-        exchange.round.bytes_received += record.size
-        try:
-            party.host.arrive(_checked(party, record))
-        except RecordError as error:
-            exchange.reject(record.id, error)
-        if party.host.waiting >= BATCH:
-            _store(party)
-    _store(party)
+    for start in range(0, len(came), BATCH):
+        batch = came[start : start + BATCH]
+        exchange.round.bytes_received += sum([record.size for record in batch])
+        for record in batch:
+            del outstanding[record.id]
+        for record in _checked(party, batch):
+            party.host.arrive(record)
+        _store(party)
     for record_id in missing:
         outstanding.pop(record_id, None)
         exchange.miss(record_id)
     exchange.round.deferred = tuple(outstanding)
 
 
-def _checked(party: Party, record: Record) -> Record:
-    """Return a record that this side would have accepted off a wire.
+def _checked(party: Party, records: list[Record]) -> list[Record]:
+    """Return the records that this side would have accepted off a wire; what it would not is a rejection.
 
-    Its store hashed it again when it was read; signatures are not looked at there, and limits are our own.
+    Their store hashed them again when they were read; signatures are not looked at there, and limits are our
+    own.
     """
     limits = party.settings.record_limits
-    return record if record.type != "S" and limits == LIMITS else parse_record(record.raw, limits)
+    usual = limits == LIMITS
+    accepted: list[Record] = []
+    for record in records:
+        try:
+            plain = usual and record.type != "S"
+            accepted.append(record if plain else parse_record(record.raw, limits))
+        except RecordError as error:
+            party.reject(record.id, error)
+    return accepted
 
 
 def _store(party: Party) -> None:
@@ -253,7 +301,12 @@ def _store(party: Party) -> None:
     if isinstance(outcome, StoreFailed):
         raise _Stopped(outcome.error)
     if isinstance(outcome, RecordsStored):
+        for record in outcome.stored:
+            party.tell(RecordArrived(record, party.exchange.round.loops))
         store_outcome(party.exchange, outcome)
+        for record in outcome.refused:
+            error = party.exchange.round.rejections[record]
+            party.tell(RecordRejected(record, error, party.exchange.round.loops))
 
 
 def _ending(parties: tuple[Party, Party], over_limit: bool) -> tuple[Cause, LaceError | None] | None:

@@ -5,11 +5,13 @@ Nothing of this goes to a peer, and nothing in an exchange depends on anybody li
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from lace.errors import LaceError
-from lace.interlace import InterlaceResult
+from lace.facts import Fact
+from lace.interlace import InterlaceResult, PlanAgreed
 from lace.text import PlanId, Verifier
 
 
@@ -20,6 +22,38 @@ class PlanChanged:
     plan: PlanId
     peer: Verifier | None
     epoch: int
+    agreed: PlanAgreed
+    """With the operands, and the verifiers that were proved."""
+    runtime: frozenset[Fact]
+    """The runtime facts of the first evaluation; the tick may change later."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsAsked:
+    """The peer asked for so many records, and what of them may go is decided next."""
+
+    records: int
+    loop: int
+    """Counted through the whole exchange, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsLeaving:
+    """Records are about to go to the peer: told before the first of their bytes is handed out."""
+
+    records: tuple[str, ...]
+    loop: int
+    tick: str
+    """`TickTAI` of the evaluation that let them go."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsLeft:
+    """Those of the last `RecordsLeaving` whose bytes were handed out."""
+
+    records: tuple[str, ...]
+    bytes: int
+    loop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +61,7 @@ class RecordArrived:
     """A record came, is valid, and is stored."""
 
     record_id: str
+    loop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +70,7 @@ class RecordRejected:
 
     record_id: str
     error: LaceError
+    loop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +87,25 @@ class ExchangeEnded:
     result: InterlaceResult
 
 
-Observed: TypeAlias = PlanChanged | RecordArrived | RecordRejected | RoundEnded | ExchangeEnded
+Observed: TypeAlias = (
+    PlanChanged
+    | RecordsAsked
+    | RecordsLeaving
+    | RecordsLeft
+    | RecordArrived
+    | RecordRejected
+    | RoundEnded
+    | ExchangeEnded
+)
+Observer: TypeAlias = Callable[[Observed], None]
+
+
+def watch_all(*observers: Observer | None) -> Observer:
+    """Return what tells several observers, one after the other; None is nobody."""
+    listening = [each for each in observers if each is not None]
+
+    def tell(observed: Observed) -> None:
+        for observer in listening:
+            observer(observed)
+
+    return tell

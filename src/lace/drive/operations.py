@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from lace.drive.observed import Observed, RecordArrived
+from lace.drive.observed import Observed, Observer, RecordArrived
+from lace.drive.side import Side
 from lace.facts import write_constant
-from lace.interlace import InterlaceResult
+from lace.interlace import Finish, InterlaceResult, nanoseconds
 from lace.policy import Module, compose_selectors, read_module
 from lace.record import Record, Seal
 from lace.stores import Store
@@ -91,9 +92,7 @@ def _time(record: Record) -> tuple[str, str]:
     return str(getattr(plex, "tai", "")), record.id
 
 
-def deliver_matching(
-    store: Store, place: Place, deliver: Callable[[Record], None]
-) -> Callable[[Observed], None]:
+def deliver_matching(store: Store, place: Place, deliver: Callable[[Record], None]) -> Observer:
     """Return what watches an open exchange and delivers each newly stored record that lies in a place."""
 
     def watch(observed: Observed) -> None:
@@ -103,6 +102,25 @@ def deliver_matching(
                 deliver(record)
 
     return watch
+
+
+def finish_after_ticks(side: Side, ticks: int) -> bool:
+    """Close an open exchange at its next fixed point once so many ticks are over; tell whether they are.
+
+    050: "An API MAY expose an option for a bounded exchange to wait for one or more ticks before closing, but
+    that is a wrapper close condition." Whoever drives the side asks after every step. Ticks go by only where
+    a rule reads them.
+    """
+    if side.result is not None:
+        return True
+    agreed = side.machine.exchange.epoch.agreed
+    if agreed is None:
+        return False
+    passed = nanoseconds(agreed.ticks.current) - nanoseconds(agreed.ticks.start)
+    if passed < ticks * agreed.ticks.interval:
+        return False
+    side.feed(Finish())
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,16 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from lace.drive.departures import Departures
 from lace.drive.host import Host
 from lace.drive.observed import (
     ExchangeEnded,
     Observed,
+    Observer,
     PlanChanged,
     RecordArrived,
     RecordRejected,
+    RecordsAsked,
     RoundEnded,
 )
 from lace.interlace import (
@@ -37,6 +40,7 @@ from lace.interlace import (
     PeerClosed,
     Phase,
     PlanAgreed,
+    Purpose,
     RecordReceived,
     RecordsEnded,
     RecordsSent,
@@ -49,6 +53,7 @@ from lace.interlace import (
     ShutSending,
     StoreFailed,
     StoreRecord,
+    named_record,
 )
 
 BATCH = 1000
@@ -109,13 +114,14 @@ class Side:
         settings: Settings,
         host: Host,
         now: Callable[[], Moment],
-        observe: Callable[[Observed], None] | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self.machine = InterlaceMachine(settings)
         self.host = host
         self._now = now
         self._observe = observe
         self._rejected = 0
+        self._departures: Departures | None = None
         self.outbox = Outbox(self.feed)
         self.fixed_points: list[InterlaceResult] = []
         self.result: InterlaceResult | None = None
@@ -127,8 +133,7 @@ class Side:
         while waiting and self.result is None:
             event = waiting.popleft()
             if isinstance(event, RecordsStored):
-                for record in event.stored:
-                    self._tell(RecordArrived(record))
+                self._tell_arrivals(event)
             for output in self.machine.receive(event, self._now()):
                 answer = self._do(output)
                 if answer is not None:
@@ -150,14 +155,18 @@ class Side:
             case ShutSending():
                 self.outbox.append(PeerClosed())
             case PlanAgreed():
-                self._tell(PlanChanged(output.plan.id, output.peer, output.epoch))
+                runtime = self.machine.exchange.agreed.runtime(self.machine.exchange.settings)
+                self._tell(PlanChanged(output.plan.id, output.peer, output.epoch, output, runtime))
                 return self.host.prepare(output)
             case NeedEvaluation():
+                if output.purpose is Purpose.SERVE:
+                    self._tell(RecordsAsked(len(self.machine.exchange.loop.peer_requests), self.loop))
                 return self.host.evaluate(output)
             case StoreRecord(record):
                 self.host.arrive(record)
             case SendRecords():
-                self.outbox.load(self.host.load(output))
+                loading, observe = self.host.load(output), self._observe
+                self.outbox.load(loading if observe is None else self._telling(observe, output, loading))
             case FixedPoint(result):
                 self.fixed_points.append(result)
                 self.host.remember(self.machine.cursor())
@@ -171,21 +180,46 @@ class Side:
                 if result.cursor_updated:
                     self.host.remember(self.machine.cursor())
                 self._tell_rejections()
+                if self._departures is not None:
+                    self._departures.end()
                 self._tell(ExchangeEnded(self.result))
         return None
+
+    @property
+    def loop(self) -> int:
+        """Which loop of the whole exchange this is, from 1."""
+        return self.machine.exchange.total.loops + self.machine.exchange.round.loops
+
+    def _telling(self, observe: Observer, wanted: SendRecords, loading: Loading) -> Loading:
+        """Tell of records before their bytes are handed out."""
+        tick = self.machine.exchange.agreed.ticks.current
+        self._departures = Departures(observe, wanted.records, self.loop, tick)
+        while True:
+            try:
+                raw = next(loading)
+            except StopIteration as over:
+                outcome: RecordsSent | StoreFailed = over.value
+                self._departures.end()
+                return outcome
+            self._departures.hand_out(named_record(raw), len(raw))
+            yield raw
 
     def _with_late(self, result: InterlaceResult) -> InterlaceResult:
         """Store what was validated before an exchange broke off, and say so."""
         stored = self.host.commit()
         if not isinstance(stored, RecordsStored):
             return result
-        for record in stored.stored:
-            self._tell(RecordArrived(record))
+        self._tell_arrivals(stored)
         return replace(result, received_hashes=result.received_hashes + stored.stored)
 
     def _tell(self, observed: Observed) -> None:
         if self._observe is not None:
             self._observe(observed)
+
+    def _tell_arrivals(self, stored: RecordsStored) -> None:
+        if self._observe is not None:
+            for record in stored.stored:
+                self._observe(RecordArrived(record, self.loop))
 
     def _tell_rejections(self) -> None:
         """Tell of rejections that nobody was told of yet."""
@@ -194,5 +228,5 @@ class Side:
             self._rejected = len(rejections)
             return
         for record in list(rejections)[self._rejected :]:
-            self._observe(RecordRejected(record, rejections[record]))
+            self._observe(RecordRejected(record, rejections[record], self.loop))
         self._rejected = len(rejections)

@@ -42,18 +42,9 @@ class StoreSnapshots:
             self._load()
             later = Snapshot(self._database, runtime, advertised)
         else:
-            added, removed = changes
-            if removed:
-                self._database = self._loaded()
-            else:
-                self._database.add(added)
-            later = before.next(
-                added=added,
-                removed=removed,
-                records=self._database,
-                runtime=runtime,
-                advertised=advertised,
-            )
+            self._database.add(changes)
+            # What came is told by the database's own versions, to whoever evaluated an earlier one.
+            later = before.next(records=self._database, runtime=runtime, advertised=advertised)
         self._snapshot = later
         return later
 
@@ -67,12 +58,12 @@ class StoreSnapshots:
         database.add_record_facts(Columns(self._store.segments()))
         return database
 
-    def _changes(self) -> tuple[list[Fact], list[Fact]] | None:
-        """Return the facts that came and went; None where everything must be read again."""
+    def _changes(self) -> list[Fact] | None:
+        """Return the facts that came; None where everything must be read again."""
         assert self._version is not None
         version = self._store.version()
         if version == self._version:
-            return [], []
+            return []
         if version.generation != self._version.generation:
             return None
         came: dict[RecordId, None] = {}
@@ -97,4 +88,4 @@ class StoreSnapshots:
         if came:
             # A new set, since an earlier evaluation may still be looked at.
             self.have = self.have.union(came)
-        return added, []
+        return added

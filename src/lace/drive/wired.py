@@ -2,6 +2,7 @@
 
     wired.begin()
     wired.receive_data(data) / receive_end()     what came
+    wired.lose(error)                            that nothing more will come or go, and why
     wired.data_to_send(), wired.shut             what goes, and whether that was all
     wired.timer(), wired.time_over()             when to come back
     wired.look()                                 an open exchange: has somebody stored something?
@@ -11,7 +12,8 @@ It waits for nothing: a transport reads, writes and sleeps, and asks.
 
 from __future__ import annotations
 
-from lace.drive.side import Side
+from lace.drive.side import Item, Side
+from lace.errors import RemoteProtocolError
 from lace.iltp import Connection
 from lace.interlace import (
     Begin,
@@ -20,7 +22,9 @@ from lace.interlace import (
     Finish,
     InterlaceResult,
     OperandChanged,
+    PeerClosed,
     Phase,
+    StreamFailed,
     TimeOver,
     Wake,
 )
@@ -33,6 +37,8 @@ class Wired:
     def __init__(self, side: Side, connection: Connection | None = None) -> None:
         self.side = side
         self._connection = connection or Connection()
+        self._parted = False
+        self._aborted = False
 
     @property
     def result(self) -> InterlaceResult | None:
@@ -49,6 +55,11 @@ class Wired:
         """Whether everything is sent and the sending half is to be closed."""
         return self._connection.shut and not self.side.outbox
 
+    @property
+    def aborted(self) -> bool:
+        """Whether the exchange broke off: known when `data_to_send` was asked after its end."""
+        return self._aborted
+
     def begin(self) -> None:
         """Start the exchange."""
         self._give(Begin())
@@ -63,12 +74,20 @@ class Wired:
         self._connection.receive_end()
         self._hear()
 
+    def lose(self, error: RemoteProtocolError) -> None:
+        """Take it that the connection is over, in the middle of whatever is going on."""
+        # After the fixed point nothing is lost with it.
+        closing = self.side.machine.phase is Phase.CLOSING
+        self._give(PeerClosed(clean=False) if closing else StreamFailed(error))
+
     def data_to_send(self) -> bytes:
         """Return the next bytes for the peer; empty where there are none at the moment."""
         if self.result is not None:
-            # After an abort the connection must hear of it before it gives away what is queued.
-            for item in self.side.outbox:
-                self._connection.send(item)
+            # After an abort the connection must hear of it before it gives away what is queued; and behind
+            # the end of our direction no record is read any more.
+            while not self._parted and self.side.outbox:
+                self._tell(self.side.outbox.popleft())
+            self.side.outbox.clear()
         while True:
             data = self._connection.data_to_send()
             if data:
@@ -78,7 +97,7 @@ class Wired:
                 self._hear()
                 if not self.side.outbox:
                     return b""
-            self._connection.send(self.side.outbox.popleft())
+            self._tell(self.side.outbox.popleft())
 
     def timer(self) -> float | None:
         """Return when to call `time_over`, on the clock of `Moment.seconds`."""
@@ -104,6 +123,12 @@ class Wired:
     def cancel(self) -> None:
         """Stop now."""
         self._give(Cancel())
+
+    def _tell(self, item: Item) -> None:
+        if isinstance(item, PeerClosed):
+            self._parted = True
+            self._aborted = not item.clean
+        self._connection.send(item)
 
     def _give(self, event: Event) -> None:
         if self.result is None and self.side.machine.phase is not Phase.CLOSED:

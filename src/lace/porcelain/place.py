@@ -2,6 +2,8 @@
 
 FOLDER/.lace/store.sqlite       the records
 FOLDER/.lace/imports/           how far interrupted imports came
+FOLDER/.lace/history.sqlite     what left and what came in exchanges
+FOLDER/.lace/cursors.sqlite     what peers advertised last, which saves bytes the next time
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from lace.stores import file_faults
 FOLDER: Final = ".lace"
 STORE_FILE: Final = "store.sqlite"
 IMPORTS_FOLDER: Final = "imports"
+HISTORY_FILE: Final = "history.sqlite"
+CURSORS_FILE: Final = "cursors.sqlite"
 
 
 class LaceExists(StoreError):
@@ -56,3 +60,13 @@ def store_file(path: Path) -> Path:
 def imports_folder(file: Path) -> Path:
     """Return where the journal of imports into a store file lies."""
     return file.with_name(IMPORTS_FOLDER if file.name == STORE_FILE else f"{file.name}.{IMPORTS_FOLDER}")
+
+
+def history_file(file: Path) -> Path:
+    """Return where the history of exchanges with a store file lies."""
+    return file.with_name(HISTORY_FILE if file.name == STORE_FILE else f"{file.name}.{HISTORY_FILE}")
+
+
+def cursors_file(history: Path) -> Path:
+    """Return where cursors lie: beside a history file."""
+    return history.with_name(history.name.removesuffix(HISTORY_FILE) + CURSORS_FILE)

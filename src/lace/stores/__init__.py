@@ -39,6 +39,7 @@ from lace.stores.port import (
     Version,
 )
 from lace.stores.reread import reread
+from lace.stores.sidefile import Reader, Row, SideFile, Writer, is_damaged, set_aside
 from lace.stores.source import RecordFacts
 from lace.stores.sources import (
     MANIFEST,
@@ -58,8 +59,8 @@ __all__ = [
     "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "Forgotten", "Forked",
     "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry", "MemoryStore", "NewerSchema",
     "NoStore", "NotAStore", "NotStored", "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly",
-    "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Source", "SqliteStore", "Statistics",
-    "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version",
-    "file_faults", "find_sources",
-    "id_prefixes", "reread",
+    "Reader", "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source",
+    "SqliteStore", "Statistics", "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog",
+    "Verification", "Version", "Writer",
+    "file_faults", "find_sources", "id_prefixes", "is_damaged", "reread", "set_aside",
 ]  # fmt: skip

@@ -59,7 +59,8 @@ class Simulation:
         random = self.random
         self.clocks = SimClock(), SimClock(jump=random.choice([0, 0, 3, -40, 5000]))
         self.stores = SimStore(), SimStore()
-        self.known: set[str] = set()
+        self.known: dict[str, Record] = {}
+        """Every record that was ever made; nothing else may be stored."""
         self._number = 0
         self.policies: list[SimPolicy] = [random.choice(list(POLICIES.values())) for _ in range(2)]
         self.shows_all = [random.random() < 0.8 for _ in range(2)]
@@ -82,7 +83,7 @@ class Simulation:
         links = () if link is None else (link,)
         tai = write_tai(EPOCH_SECONDS + random.randrange(-50, 120), 0)
         record = make_sim_record(self._number, random.choice(["u", "u", "X"]), tai, links)
-        self.known.add(record.id)
+        self.known[record.id] = record
         return record
 
     def _connect(self, *, quiet: bool = False) -> None:

@@ -5,7 +5,7 @@ Whatever is said over it is checked when it is said, and whatever is stored beca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from lace.drive.host import Host
@@ -14,6 +14,7 @@ from lace.drive.sim import invariants
 from lace.drive.sim.world import SimClock, SimHost, SimWire
 from lace.iltp import Connection
 from lace.interlace import Begin, InterlaceResult, PeerClosed, RecordReceived, Settings, TimeOver
+from lace.record import Record
 
 Fail = Callable[[str | None], None]
 """Stops a simulation where something is wrong; None is nothing."""
@@ -27,7 +28,7 @@ class SimLink:
         settings: tuple[Settings, Settings],
         hosts: tuple[SimHost, SimHost],
         clocks: tuple[SimClock, SimClock],
-        known: Set[str],
+        known: Mapping[str, Record],
         fail: Fail,
     ) -> None:
         self.hosts = hosts

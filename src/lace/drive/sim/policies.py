@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lace.policy import Module, read_module
-from lace.record import Record, Seal, make_plex
+from lace.record import Record, Seal, make_plex, parse_record
 from lace.text import Tai
 
 Records = Mapping[str, Record]
@@ -38,9 +38,9 @@ def tai_of(record: Record) -> str:
 
 
 def make_sim_record(number: int, group: str, tai: Tai, links: tuple[str, ...] = ()) -> Record:
-    """Return one of the records that the simulator throws around."""
+    """Return one of the records that the simulator throws around, read as a stranger reads it."""
     extra = tuple(("+Link", each) for each in links)
-    return make_plex(group, "sim", f"n/{number}", tai, b"%d" % number, extra)
+    return parse_record(make_plex(group, "sim", f"n/{number}", tai, b"%d" % number, extra).raw)
 
 
 @dataclass(frozen=True)

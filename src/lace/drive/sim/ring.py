@@ -11,6 +11,7 @@ from lace.drive.sim.link import SimLink
 from lace.drive.sim.policies import POLICIES, make_sim_record
 from lace.drive.sim.world import EPOCH_SECONDS, SimClock, SimHost, SimStore
 from lace.interlace import Dice, Settings, Wake
+from lace.record import Record
 from lace.text import digest, write_tai
 
 PEERS: Final = 5
@@ -24,7 +25,7 @@ class Ring:
     def __init__(self, seed: int, peers: int = PEERS) -> None:
         self.random = Random(seed)
         self.outcome = Outcome(seed)
-        self.known: set[str] = set()
+        self.known: dict[str, Record] = {}
         self.policy = POLICIES[self.random.choice(["all", "all", "group"])]
         self.stores = [SimStore() for _ in range(peers)]
         self.clocks = [SimClock(jump=self.random.choice([0, 1, -2])) for _ in range(peers)]
@@ -62,7 +63,7 @@ class Ring:
         random, number = self.random, len(self.known)
         tai = write_tai(EPOCH_SECONDS + number, 0)
         record = make_sim_record(number, random.choice(["u", "u", "X"]), tai)
-        self.known.add(record.id)
+        self.known[record.id] = record
         store = random.choice(self.stores)
         store.records[record.id] = record
         store.changes += 1

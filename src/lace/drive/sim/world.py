@@ -67,6 +67,8 @@ class SimStore:
     faults: int = 0
     """So many of the next operations fail."""
     changes: int = 0
+    cursor: Cursor | None = None
+    """What a peer said last: of another day, or of another peer, and so often wrong."""
 
     def _may_fail(self, what: str) -> None:
         if self.faults:
@@ -124,20 +126,18 @@ class SimHost:
         self.side = side
         self.shows_all = shows_all
         self.evaluation: SimEvaluation | None = None
-        self.cursor: Cursor | None = None
         self._arrived: list[Record] = []
         self._changes = store.changes
 
     def prepare(self, agreed: PlanAgreed) -> Prepared:
-        """Decide by the plan's operands from now on; start from what is remembered, where that is steady."""
+        """Decide by the plan's operands from now on."""
         zero, one = (policy_of(operand.module) for operand in agreed.plan.operands)
         self.policies = zero, one
-        names = {policy.name for policy in self.policies}
-        return Prepared(None if "by hearing" in names else self.cursor)
+        return Prepared(self.store.cursor)
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised."""
-        self.cursor = cursor
+        self.store.cursor = cursor
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         """Decide: both operands, the peer's over what is shown to it."""

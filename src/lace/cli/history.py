@@ -1,0 +1,176 @@
+"""lace history"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from lace.cli.command import Call, Command
+from lace.cli.grammar import Usage, parse_count
+from lace.cli.output import Output, count
+from lace.cli.policyfiles import place_of
+from lace.cli.tables import short_id, write_table
+
+if TYPE_CHECKING:
+    from lace.drive import Account, Agreement, ExchangeEntry
+    from lace.porcelain import Lace
+
+SHOWN = 10
+NO_END = "no end noted"
+_WAYS = {
+    "left": "left",
+    "may-have-left": "may have left: its process was killed, or goes on",
+    "came": "came",
+    "not-available": "asked for, and not available",
+    "deferred": "asked for, and left for later by the peer",
+    "held-back": "asked for by the peer, and held back",
+}
+
+
+def add_exchange_peer(parser: ArgumentParser) -> None:
+    """Add the option that says with whom."""
+    parser.add_argument(
+        "--peer", metavar="PEER",
+        help="with whom: a verifier or its beginning, the name of one of your keys, a part of an address, "
+        "or anonymous",
+    )  # fmt: skip
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("number", metavar="N", nargs="?", type=parse_count, help="tell this one in full")
+    add_exchange_peer(parser)
+    parser.add_argument("--since", metavar="TIME", help="that began then or later, such as 3d or 2024-01-31")
+    parser.add_argument("--plan", metavar="ID", help="under this plan: an E. id, or the beginning of one")
+    parser.add_argument(
+        "-n", "--limit", metavar="COUNT", type=parse_count,
+        help=f"at most so many exchanges; of one exchange, so many records of each kind ({SHOWN})",
+    )  # fmt: skip
+    parser.add_argument("--rules", action="store_true", help="of one exchange: the rules that decided, too")
+
+
+def _run(call: Call) -> int:
+    args, out = call.args, call.out
+    if args.number is not None and (args.peer or args.since or args.plan):
+        raise Usage(reason="a number names one exchange: leave --peer, --since and --plan out",
+                    command=args.parser.prog)  # fmt: skip
+    with call.open(read_only=True) as lace:
+        if args.number is not None:
+            account = lace.exchange(args.number)
+            if out.as_json:
+                out.value(account.to_json())
+            else:
+                _tell(call, lace, account)
+            return 0
+        peer = named_peer(call, args.peer)
+        found = lace.history(peer=peer, since=args.since, plan=args.plan, limit=args.limit)
+        if out.as_json:
+            for entry in found:
+                out.value(entry.to_json())
+            return 0
+        first = next(found, None)
+        if first is None:
+            out.note("no such exchange was noted here")
+        else:
+            head = ["exchange", "began", "with", "left", "came", "ended"]
+            write_table(out, head, map(_row, chain([first], found)))
+    return 0
+
+
+def named_peer(call: Call, given: str | None) -> str | None:
+    """Return the verifier of one of our keys where its name was given, else what was given."""
+    if given is None or given.startswith("V."):
+        return given
+    found = [key.verifier for key in call.keyring().list() if key.name == given]
+    return found[0] if found and found[0] else given
+
+
+def _row(entry: ExchangeEntry) -> list[str]:
+    from lace.porcelain import show_time
+
+    left = f"{entry.left:,}" + (f" (+{entry.may_have_left:,}?)" if entry.may_have_left else "")
+    ended = entry.cause or NO_END
+    return [
+        str(entry.number),
+        show_time(entry.began),
+        f"{short_id(entry.peer) if entry.peer else 'anonymous'}  {entry.address or ''}".rstrip(),
+        left,
+        f"{entry.came:,}",
+        f"{ended} [{entry.error_code}]" if entry.error_code else ended,
+    ]
+
+
+def whom(entry: ExchangeEntry) -> str:
+    """Say with whom an exchange was, and through which address."""
+    peer = entry.peer or "somebody who proved nothing"
+    return f"{peer} through {entry.address}" if entry.address else peer
+
+
+def _tell(call: Call, lace: Lace, account: Account) -> None:
+    from lace.drive import Way
+    from lace.porcelain import show_time
+
+    out, entry = call.out, account.entry
+    limit = SHOWN if call.args.limit is None else call.args.limit
+    ended = NO_END if entry.ended is None else f"ended {show_time(entry.ended)}"
+    out.line(f"exchange {entry.number}: began {show_time(entry.began)}, {ended}")
+    out.line(f"with {whom(entry)}")
+    if entry.cause:
+        reason = f": {entry.words} [{entry.error_code}]" if entry.error_code else ""
+        out.line(f"cause: {entry.cause}{reason}")
+    sums = entry.sums
+    loops, turns = count(sums.loops, "loop"), count(sums.turns, "turn")
+    out.line(f"{loops}, {turns}; {sums.bytes_sent:,} bytes sent, {sums.bytes_received:,} received")
+    for agreement in account.agreements:
+        _tell_agreement(out, agreement, rules=call.args.rules)
+    for way, words in _WAYS.items():
+        records = account.fared(Way(way))
+        if records:
+            out.line(f"{words}: {count(len(records), 'record')}")
+            write_some(out, lace, records, limit)
+    if account.rejections:
+        out.line(f"came, and rejected: {count(len(account.rejections), 'record')}")
+    for each in account.rejections[:limit]:
+        out.line(f"  {each.record}  {each.words} [{each.error_code}]")
+
+
+def write_some(out: Output, lace: Lace, records: tuple[str, ...], limit: int) -> None:
+    """Write the first of some records with where they belong, and how many more there are."""
+    for record in records[:limit]:
+        out.line(f"  {record}  {place_of(lace, record)}".rstrip())
+    if len(records) > limit:
+        out.line(f"  … and {len(records) - limit:,} more")
+
+
+def _tell_agreement(out: Output, agreed: Agreement, *, rules: bool) -> None:
+    from lace.porcelain import show_time
+
+    out.line(f"epoch {agreed.epoch}, {show_time(agreed.at)}: plan {agreed.plan}")
+    out.line(f"  we are operand {agreed.side}; the peer's rules saw what is shown to {agreed.viewer}")
+    for section in agreed.in_force.sections:
+        out.line(f"  in force: {section.name or f'[{section.role.value}]'}")
+        if rules:
+            _tell_rules(out, section.text)
+    if agreed.in_force.trusted:
+        out.line("  the peer is trusted: its rules read everything")
+    if rules:
+        for index, text in enumerate(agreed.operands):
+            out.line(f"  operand {index}, {'ours' if index == agreed.side else 'the peer'}:")
+            _tell_rules(out, text)
+
+
+def _tell_rules(out: Output, text: str) -> None:
+    for line in text.split("\n"):
+        out.line(f"    {line}")
+
+
+COMMAND = Command(
+    "history",
+    "list the exchanges of this lace, or tell one in full",
+    "What left and what came, to and from whom, under which plan, and how it ended; the newest first. "
+    "`(+3?)` are records that were about to leave when their process ended. "
+    "`lace why-sent` says why one record left. With --json one object a line.",
+    ("lace history", "lace history --since 3d --peer anonymous -n 20 --json"),
+    _arguments,
+    _run,
+)

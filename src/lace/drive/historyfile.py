@@ -1,0 +1,172 @@
+"""A history in one SQLite file beside a store (docs/design/history.md).
+
+Rules of this file:
+1. What is about to leave is written, and on the disk, before bytes leave.
+2. A broken file is set aside, and a new one begins. What was noted before stays in the old one.
+3. No read of a list holds the file for longer than one page of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from threading import RLock
+from typing import Final
+
+from lace.drive.history import (
+    Account,
+    Beginning,
+    ExchangeEntry,
+    ExchangeNumber,
+    HistoryReplaced,
+    NoSuchExchange,
+    Note,
+    Passage,
+    Wanted,
+)
+from lace.drive.historytables import (
+    BATCHES,
+    ENTRY_COLUMNS,
+    KIND,
+    STEPS,
+    read_account,
+    read_entry,
+    read_passage,
+    write_lines,
+    write_note,
+)
+from lace.errors import Corrupt, LaceError, StoreError
+from lace.stores import SideFile, is_damaged, set_aside
+
+PAGE: Final = 500
+
+
+class UnreadableHistory(Corrupt):
+    """A history whose rows make no sense."""
+
+    code = "history/unreadable"
+    text = (
+        "the history {where} holds something that it never wrote ({reason}): keep the file, and set it aside"
+    )
+
+
+class FileHistory:
+    """Notes of exchanges, in a file that several threads and processes may write to."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Name the file; it is opened when it is first needed, and made when something is noted."""
+        self.path = path
+        self._read_only = read_only
+        self._lock = RLock()
+        self._opened: SideFile | None = None
+        self._begun: set[int] = set()
+        """Numbers that were given out by the file as it is now."""
+
+    def _file(self) -> SideFile:
+        with self._lock:
+            if self._opened is None:
+                self._opened = SideFile(self.path, kind=KIND, steps=STEPS, read_only=self._read_only)
+            return self._opened
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    # Writing.
+
+    def begin(self, beginning: Beginning) -> ExchangeNumber:
+        """Give a new exchange its number."""
+        with self._lock:
+            try:
+                return self._begin(beginning)
+            except StoreError as error:
+                if not is_damaged(error):
+                    raise
+                self._replace(error)
+                return self._begin(beginning)
+
+    def _begin(self, beginning: Beginning) -> ExchangeNumber:
+        sql = "INSERT INTO exchange(began, address) VALUES (?, ?)"
+        with self._file().writing(durable=False) as writer:
+            number = ExchangeNumber(writer.insert(sql, (beginning.at, beginning.address)))
+        self._begun.add(number)
+        return number
+
+    def note(self, number: ExchangeNumber, notes: Sequence[Note], *, durable: bool = False) -> None:
+        """Keep notes of an exchange, all or none."""
+        with self._lock:
+            if number not in self._begun:
+                # The file was replaced since, and in the new one this is the number of somebody else.
+                raise HistoryReplaced(where=str(self.path), reason="before this", aside="another file")
+            try:
+                with self._file().writing(durable=durable) as writer:
+                    for note in notes:
+                        write_note(writer, number, note)
+            except StoreError as error:
+                if not is_damaged(error):
+                    raise
+                raise self._replace(error) from error
+
+    def _replace(self, error: StoreError) -> HistoryReplaced:
+        """Set the broken file aside; what is opened next is a new one."""
+        opened = self._opened
+        self.close()
+        self._begun.clear()
+        # Another process may have been quicker: then the file in its place is a good one.
+        displaced = opened is not None and opened.displaced
+        aside = "another file" if displaced else set_aside(self.path).name
+        return HistoryReplaced(where=str(self.path), reason=str(error), aside=aside)
+
+    # Reading.
+
+    def _there(self) -> bool:
+        return self._opened is not None or self.path.exists()
+
+    def exchanges(self, wanted: Wanted | None = None) -> Iterator[ExchangeEntry]:
+        """Yield exchanges, the newest first."""
+        wanted = wanted or Wanted()
+        return islice(filter(wanted.includes, self._entries(wanted)), wanted.limit)
+
+    def _entries(self, wanted: Wanted) -> Iterator[ExchangeEntry]:
+        below = 1 << 62
+        chosen = "number < ? AND began >= ? ORDER BY number DESC LIMIT ?"
+        sql = f"SELECT {ENTRY_COLUMNS} FROM exchange WHERE {chosen}"
+        while self._there():
+            with self._file().reading() as reader:
+                rows = list(reader.rows(sql, (below, wanted.since or "", PAGE)))
+                page = [read_entry(reader, row) for row in rows]
+            yield from page
+            if len(page) < PAGE:
+                return
+            below = page[-1].number
+
+    def exchange(self, number: int, *, records: bool = True) -> Account:
+        """Return an exchange in full, or without what moved in it."""
+        if not self._there():
+            raise NoSuchExchange(number=number)
+        with self._file().reading() as reader:
+            rows = list(reader.rows(f"SELECT {ENTRY_COLUMNS} FROM exchange WHERE number = ?", (number,)))
+            if not rows:
+                raise NoSuchExchange(number=number)
+            try:
+                return read_account(reader, number, rows[0], records=records)
+            except (ValueError, KeyError, TypeError, LaceError) as error:
+                raise UnreadableHistory(where=str(self.path), reason=str(error)) from error
+
+    def passages(self, record: str) -> list[Passage]:
+        """Return every time that a record left, came, or was asked for in vain, the oldest first."""
+        if not self._there():
+            return []
+        line = write_lines((record,))
+        found = []
+        with self._file().reading() as reader:
+            sql = f"{BATCHES} WHERE instr(batch.ids, ?) ORDER BY batch.exchange, batch.seq"
+            for row in reader.rows(sql, (line,)):
+                gone = row[13]
+                if gone is None or line in gone:
+                    found.append(read_passage(row))
+        return found

@@ -1,0 +1,293 @@
+"""Tables of the history file, and notes as rows of them (docs/design/history.md).
+
+exchange    one row each: when, through which address, how it ended, sums
+agreement   whose rules, for whose eyes; texts by id
+batch       records that fared alike, their ids in lines
+departure   what left of a batch that was about to
+text        lacegrams and transcripts, once for each content
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from lace.drive.history import (
+    Account,
+    Agreement,
+    Batch,
+    Came,
+    Ending,
+    ExchangeEntry,
+    ExchangeNumber,
+    InForce,
+    Leaving,
+    Left,
+    Note,
+    Passage,
+    Rejected,
+    Role,
+    Section,
+    Stayed,
+    Sums,
+    Way,
+)
+from lace.facts import parse_fact_line, write_fact_line
+from lace.stores import Reader, Row, Version, Writer
+from lace.text import lacegram_id
+
+KIND: Final = 0x4C616348  # "LacH"
+STEPS: Final = (
+    """
+    CREATE TABLE text(id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE exchange(
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        began TEXT NOT NULL,
+        address TEXT,
+        ended TEXT,
+        cause TEXT,
+        error_code TEXT,
+        words TEXT,
+        loops INTEGER NOT NULL DEFAULT 0,
+        turns INTEGER NOT NULL DEFAULT 0,
+        bytes_sent INTEGER NOT NULL DEFAULT 0,
+        bytes_received INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TABLE agreement(
+        seq INTEGER PRIMARY KEY,
+        exchange INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        side INTEGER NOT NULL,
+        plan TEXT NOT NULL,
+        zero TEXT NOT NULL,
+        one TEXT NOT NULL,
+        peer TEXT,
+        here TEXT,
+        viewer TEXT NOT NULL,
+        link_id TEXT,
+        runtime TEXT NOT NULL,
+        in_force TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX agreement_exchange ON agreement(exchange);
+    CREATE TABLE batch(
+        seq INTEGER PRIMARY KEY,
+        exchange INTEGER NOT NULL,
+        way TEXT NOT NULL,
+        number INTEGER,
+        at TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        loop INTEGER NOT NULL,
+        tick TEXT,
+        generation TEXT,
+        last INTEGER,
+        error_code TEXT,
+        words TEXT,
+        records INTEGER NOT NULL,
+        ids TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX batch_exchange ON batch(exchange);
+    CREATE TABLE departure(
+        exchange INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        records INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        ids TEXT,
+        PRIMARY KEY (exchange, number)
+    ) STRICT, WITHOUT ROWID;
+    """,
+)
+WORDS_CHARS: Final = 1000
+LEAVING: Final = "leaving"
+
+ENTRY_COLUMNS = """
+    number, began, ended, address, cause, error_code, words, loops, turns, bytes_sent, bytes_received
+"""
+_COUNTS = """
+    SELECT CASE WHEN way <> 'leaving' THEN way
+                WHEN departure.records IS NULL THEN 'may-have-left' ELSE 'left' END,
+           sum(coalesce(departure.records, batch.records))
+    FROM batch LEFT JOIN departure ON departure.exchange = batch.exchange AND departure.number = batch.number
+    WHERE batch.exchange = ? GROUP BY 1
+"""
+BATCHES = """
+    SELECT batch.seq, batch.exchange, way, at, epoch, loop, tick, generation, last, error_code, words,
+           batch.ids, departure.records, departure.ids
+    FROM batch LEFT JOIN departure ON departure.exchange = batch.exchange AND departure.number = batch.number
+"""
+_INSERT_BATCH = """
+    INSERT INTO batch(
+        exchange, way, number, at, epoch, loop, tick, generation, last, error_code, words, records, ids)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def write_lines(records: Sequence[str]) -> str:
+    """Write ids so that each stands between two ends of lines, and a search finds whole ones."""
+    return "\n" + "\n".join(records) + "\n" if records else ""
+
+
+def read_lines(lines: str) -> tuple[str, ...]:
+    """Return the ids in lines."""
+    return tuple(lines.split("\n")[1:-1])
+
+
+def write_note(writer: Writer, number: ExchangeNumber, note: Note) -> None:
+    """Write one note of an exchange."""
+    match note:
+        case Agreement():
+            _write_agreement(writer, number, note)
+        case Leaving():
+            generation, last = note.version or (None, None)
+            _write_batch(
+                writer, number, LEAVING, note.at, note.epoch, note.records,
+                batch=note.batch, loop=note.loop, tick=note.tick, generation=generation, last=last,
+            )  # fmt: skip
+        case Left():
+            sql = "SELECT records FROM batch WHERE exchange = ? AND number = ?"
+            (expected,) = next(writer.rows(sql, (number, note.batch)), (None,))
+            ids = None if expected == len(note.records) else write_lines(note.records)
+            writer.insert(
+                "INSERT OR REPLACE INTO departure VALUES (?, ?, ?, ?, ?)",
+                (number, note.batch, len(note.records), note.bytes, ids),
+            )
+        case Came():
+            way = Way.CAME.value
+            _write_batch(writer, number, way, note.at, note.epoch, note.records, loop=note.loop)
+        case Stayed():
+            _write_batch(writer, number, note.why.value, note.at, note.epoch, note.records)
+        case Rejected():
+            _write_batch(
+                writer, number, Way.REJECTED.value, note.at, note.epoch, (note.record,),
+                loop=note.loop, error_code=note.error_code, words=note.words[:WORDS_CHARS],
+            )  # fmt: skip
+        case Sums():
+            _write_sums(writer, number, note)
+        case Ending():
+            _write_sums(writer, number, note.sums)
+            words = None if note.words is None else note.words[:WORDS_CHARS]
+            writer.insert(
+                "UPDATE exchange SET ended = ?, cause = ?, error_code = ?, words = ? WHERE number = ?",
+                (note.at, note.cause, note.error_code, words, number),
+            )
+
+
+def _write_batch(
+    writer: Writer,
+    number: ExchangeNumber,
+    way: str,
+    at: str,
+    epoch: int,
+    records: Sequence[str],
+    *,
+    batch: int | None = None,
+    loop: int = 0,
+    tick: str | None = None,
+    generation: str | None = None,
+    last: int | None = None,
+    error_code: str | None = None,
+    words: str | None = None,
+) -> None:
+    ids = write_lines(records)
+    writer.insert(
+        _INSERT_BATCH,
+        (number, way, batch, at, epoch, loop, tick, generation, last, error_code, words, len(records), ids),
+    )
+
+
+def _write_sums(writer: Writer, number: ExchangeNumber, sums: Sums) -> None:
+    writer.insert(
+        "UPDATE exchange SET loops = ?, turns = ?, bytes_sent = ?, bytes_received = ? WHERE number = ?",
+        (sums.loops, sums.turns, sums.bytes_sent, sums.bytes_received, number),
+    )
+
+
+def _write_agreement(writer: Writer, number: ExchangeNumber, note: Agreement) -> None:
+    def keep(text: str, name: str | None = None) -> str:
+        name = name or lacegram_id(text.encode())
+        writer.insert("INSERT OR IGNORE INTO text VALUES (?, ?)", (name, text))
+        return name
+
+    keep(note.transcript, note.plan)
+    zero, one = map(keep, note.operands)
+    in_force = {
+        "sections": [[each.role.value, each.name, keep(each.text)] for each in note.in_force.sections],
+        "union": note.in_force.union,
+        "trusted": note.in_force.trusted,
+    }
+    writer.insert(
+        "INSERT INTO agreement(exchange, at, epoch, side, plan, zero, one, peer, here, viewer, link_id,"
+        " runtime, in_force) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, note.at, note.epoch, note.side, note.plan, zero, one, note.peer, note.here, note.viewer,
+            note.link_id, "\n".join(map(write_fact_line, note.runtime)),
+            json.dumps(in_force, ensure_ascii=False),
+        ),
+    )  # fmt: skip
+
+
+def read_entry(reader: Reader, row: Row) -> ExchangeEntry:
+    """Make an entry of a row of `ENTRY_COLUMNS`."""
+    number, began, ended, address, cause, error_code, words, *sums = row
+    sql = "SELECT peer, viewer, plan FROM agreement WHERE exchange = ? ORDER BY seq"
+    agreed = list(reader.rows(sql, (number,)))
+    peer, viewer, _ = agreed[-1] if agreed else (None, None, None)
+    plans = tuple(dict.fromkeys(plan for *_, plan in agreed))
+    counts: dict[str, Any] = {way.replace("-", "_"): n for way, n in reader.rows(_COUNTS, (number,))}
+    return ExchangeEntry(
+        number, began, ended, address, peer, viewer, plans, cause, error_code, words, Sums(*sums), **counts
+    )
+
+
+def read_account(reader: Reader, number: int, row: Row, *, records: bool) -> Account:
+    """Make the account of an exchange, from its row and what hangs on it."""
+    columns = "at, epoch, side, plan, zero, one, peer, here, viewer, link_id, runtime, in_force"
+    sql = f"SELECT {columns} FROM agreement WHERE exchange = ? ORDER BY seq"
+    agreements = tuple(read_agreement(reader, each) for each in list(reader.rows(sql, (number,))))
+    if not records:
+        return Account(read_entry(reader, row), agreements)
+    batches, rejections = [], []
+    for each in reader.rows(f"{BATCHES} WHERE batch.exchange = ? ORDER BY batch.seq", (number,)):
+        passage = read_passage(each)
+        ids = read_lines(each[11] if each[13] is None else each[13])
+        if passage.way is Way.REJECTED:
+            error_code, words = passage.error_code or "", passage.words or ""
+            rejections.append(Rejected(passage.at, passage.epoch, passage.loop, ids[0], error_code, words))
+        else:
+            batches.append(Batch(passage.way, passage.at, passage.epoch, passage.loop, ids))
+    return Account(read_entry(reader, row), agreements, tuple(batches), tuple(rejections))
+
+
+def read_agreement(reader: Reader, row: Row) -> Agreement:
+    at, epoch, side, plan, zero, one, peer, here, viewer, link_id, runtime, in_force = row
+
+    def text(name: str) -> str:
+        (body,) = next(reader.rows("SELECT body FROM text WHERE id = ?", (name,)), ("",))
+        return str(body)
+
+    told = json.loads(in_force)
+    sections = tuple(Section(Role(role), text(rules), name) for role, name, rules in told["sections"])
+    return Agreement(
+        at=at,
+        epoch=epoch,
+        side=side,
+        plan=plan,
+        transcript=text(plan),
+        operands=(text(zero), text(one)),
+        peer=peer,
+        here=here,
+        viewer=viewer,
+        link_id=link_id,
+        runtime=tuple(map(parse_fact_line, runtime.split("\n"))) if runtime else (),
+        in_force=InForce(sections, told["union"], told["trusted"]),
+    )
+
+
+def read_passage(row: Row) -> Passage:
+    """Make a passage of a row of `BATCHES`."""
+    _, number, way, at, epoch, loop, tick, generation, last, error_code, words, _, gone, _ = row
+    if way == LEAVING:
+        way = Way.MAY_HAVE_LEFT if gone is None else Way.LEFT
+    version = None if generation is None else Version(generation, last)
+    return Passage(number, Way(way), at, epoch, loop, tick, version, error_code, words)

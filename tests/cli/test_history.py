@@ -1,0 +1,110 @@
+"""lace history: exchanges in a list, and one in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.drive import Beginning, Leaving
+from lace.porcelain import Lace
+from tests.cli.conftest import Run
+from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND
+from tests.drive.histories import at
+from tests.porcelain.exchanges import OPEN, End, exchange
+from tests.porcelain.policies import TOWN
+from tests.strategies import SECRETS
+
+U = TOWN.replace("'town'", "'u'")
+
+
+@pytest.fixture
+def noted(lace: Run, home: Path) -> Run:
+    """A lace that took part in two exchanges, and was killed in a third."""
+    with Lace.open(home) as here, Lace() as there:
+        here.put_records(RECORDS)
+        there.forget(SECOND.id)
+        exchange(End(here, U, SECRETS[0], "tcp:host:7"), End(there, OPEN, SECRETS[1]))
+        exchange(End(there, OPEN), End(here, OPEN))
+        killed = here.kept.begin(Beginning(at(0)))
+        here.kept.note(killed, [Leaving(at(1), 1, 1, 1, at(0), (FIRST.id, OTHER.id))])
+    return lace
+
+
+def test_exchanges_are_listed_newest_first(noted: Run) -> None:
+    head, *rows = noted("history").lines
+    assert head.split() == ["exchange", "began", "with", "left", "came", "ended"]
+    assert [row.split()[0] for row in rows] == ["3", "2", "1"]
+    assert (
+        rows[0].split("  ")[0:2] == ["3", "      2022-01-01 00:00:00Z"] or "2021-12-31 23:59:23Z" in rows[0]
+    )
+    assert "0 (+2?)" in rows[0]
+    assert rows[0].endswith("no end noted")
+    assert "anonymous" in rows[1]
+    assert f"{SECRETS[1].verifier[:12]}  tcp:host:7" in rows[2]
+    assert rows[2].endswith("fixed-point")
+
+
+def test_exchanges_are_chosen(noted: Run) -> None:
+    def numbers(*words: str) -> list[int]:
+        return [value["number"] for value in noted("history", "--json", *words).values]
+
+    assert numbers() == [3, 2, 1]
+    assert numbers("-n", "1") == [3]
+    assert numbers("--peer", SECRETS[1].verifier[:9]) == numbers("--peer", "host:7") == [1]
+    assert numbers("--peer", "anonymous", "--plan", "E.") == [2]
+    assert numbers("--since", "1d") == [2, 1]
+    assert numbers("--since", "2100-01-01") == []
+    assert "no such exchange was noted here" in noted("history", "--peer", "nobody").err
+
+
+def test_one_exchange_is_told_in_full(noted: Run) -> None:
+    lines = noted("history", "1").lines
+    assert lines[0].startswith("exchange 1: began ")
+    assert lines[1] == f"with {SECRETS[1].verifier} through tcp:host:7"
+    assert lines[2] == "cause: fixed-point"
+    assert "  in force: [expose to anyone] (town.policy:4)" in lines
+    assert "left: 2 records" in lines
+    assert f"  {FIRST.id}  //u//notes//first" in lines
+    more = noted("history", "1", "-n", "1", "--rules").lines
+    assert "  … and 1 more" in more
+    assert "    AllowQueryRecord(V,P) :- _Viewer(V), Field(P,'Group',_,'u')." in more
+    assert "  operand 1, the peer:" in more
+    [value] = noted("history", "1", "--json").values
+    assert value["records"]["left"] == [FIRST.id, SECOND.id]
+    assert value["agreements"][0]["viewer"] == SECRETS[1].verifier
+    killed = noted("history", "3").lines
+    assert "may have left: its process was killed, or goes on: 2 records" in killed
+
+
+def test_rejections_are_told_with_their_reason(lace: Run, home: Path) -> None:
+    with Lace.open(home) as here, Lace() as there:
+        there.put_records(RECORDS)
+        here.forget(FIRST.id)
+        exchange(End(here), End(there))
+    lines = lace("history", "1").lines
+    assert "came: 2 records" in lines
+    assert lines[-2] == "came, and rejected: 1 record"
+    assert lines[-1].startswith(f"  {FIRST.id}  ")
+    assert lines[-1].endswith("[interlace/not-let-in]")
+
+
+def test_a_number_that_is_none_and_options_that_do_not_fit(noted: Run) -> None:
+    assert noted("history", "9").code == 1
+    assert "[history/no-exchange]" in noted("history", "9").err
+    assert noted("history", "1", "--peer", "x").code == 2
+
+
+def test_without_exchanges_there_is_nothing_to_list(lace: Run, home: Path) -> None:
+    done = lace("history")
+    assert (done.code, done.out) == (0, "")
+    assert not (home / ".lace" / "history.sqlite").exists()
+
+
+def test_a_damaged_history_is_told_and_left_alone(noted: Run, home: Path) -> None:
+    file = home / ".lace" / "history.sqlite"
+    file.write_bytes(b"?" * 5000)
+    done = noted("history")
+    assert done.code == 7
+    assert file.read_bytes() == b"?" * 5000
+    assert noted("ls").code == 0
