@@ -168,6 +168,14 @@ def test_what_is_easy_to_get_wrong_comes_out(tiny: SparkSession, strategy: str) 
     assert told == rounds
 
 
+def test_what_a_first_rule_finds_stays_where_the_last_one_of_its_head_finds_nothing(
+    tiny: SparkSession,
+) -> None:
+    program = compile_program(parse_program("A(X) :- B(_), C(X).\nA(X) :- C(X), D(X)."))
+    engine = engine_over(tiny, [("B", "b"), ("C", "c")], strategy="parts", parts=2)
+    assert engine.evaluate(program).result().all_facts() == {("A", "c")}
+
+
 def test_steps_of_parts_that_never_meet_add_up(tiny: SparkSession) -> None:
     kept = ("a column that is kept", "two atoms that keep a column")
     program, facts = together([(compiled(PROGRAMS[name][0]), PROGRAMS[name][1]) for name in kept])

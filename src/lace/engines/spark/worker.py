@@ -99,7 +99,8 @@ def _run(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                 first = component.predicates[0]
                 said["rounds"][str(first)] = evaluation.rounds.get(first, 0)
             for tag, predicate in unit.outputs:
-                said["rows"][str(tag)] = result.count(predicate)
+                # Several rules of one head are units of their own.
+                said["rows"][str(tag)] = said["rows"].get(str(tag), 0) + result.count(predicate)
                 yield from _batches(result, tag, predicate, job.width)
     except LaceError as error:
         said["error"] = base64.b64encode(pickle.dumps(_plain(error))).decode("ascii")
