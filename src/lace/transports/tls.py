@@ -1,0 +1,119 @@
+"""TLS for wss: contexts with sane defaults, and the certificate that a signer proof is bound to (PROFILE 9).
+
+Rules of this file:
+1. TLS 1.3 where both can, 1.2 at least; a server's certificate is checked unless somebody said not to.
+2. The channel binding is "the BLAKE3-256 of the server's leaf certificate in DER". Where a proxy ends TLS,
+   that is the proxy's certificate, and both ends must mean the same one: a relay has another.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lace.text import digest
+from lace.transports.faults import BadTls, explain
+from lace.transports.options import Tls
+
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+_END = "-----END CERTIFICATE-----"
+
+
+def connecting_context(tls: Tls) -> ssl.SSLContext:
+    """Return what a client trusts: the system's authorities, or only those that are named."""
+    try:
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
+        if tls.authorities:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            for each in tls.authorities:
+                context.load_verify_locations(cafile=each)
+    except (OSError, ssl.SSLError) as error:
+        named = ", ".join(map(str, tls.authorities)) or "the system's authorities"
+        raise BadTls(what=named, reason=explain(error)) from error
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return _strict(context)
+
+
+def serving_context(tls: Tls) -> ssl.SSLContext:
+    """Return what a server shows."""
+    if tls.certificate is None:
+        raise BadTls(what="wss", reason="a server needs a certificate; behind a proxy that ends TLS serve ws")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(tls.certificate, tls.key)
+    except (OSError, ssl.SSLError) as error:
+        raise BadTls(what=str(tls.certificate), reason=explain(error)) from error
+    return _strict(context)
+
+
+def _strict(context: ssl.SSLContext) -> ssl.SSLContext:
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def certificate_hash(der: bytes) -> bytes:
+    """Return the channel binding of a certificate."""
+    return digest(der)
+
+
+def leaf_hash(path: Path) -> bytes:
+    """Return the channel binding of a certificate file: of the first certificate in it."""
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+        start = text.index(_BEGIN)
+        leaf = text[start : text.index(_END, start) + len(_END)]
+        return certificate_hash(ssl.PEM_cert_to_DER_cert(leaf))
+    except OSError as error:
+        raise BadTls(what=str(path), reason=explain(error)) from error
+    except ValueError:
+        raise BadTls(what=str(path), reason="there is no certificate in PEM in it") from None
+
+
+def make_self_signed(
+    names: Sequence[str] = ("localhost", "127.0.0.1", "::1"),
+    *,
+    days: int = 30,
+    now: datetime | None = None,
+) -> tuple[bytes, bytes]:
+    """Make a certificate that is its own authority, and its key, both in PEM: to test and to try things."""
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    def alternative(name: str) -> x509.GeneralName:
+        try:
+            return x509.IPAddress(ip_address(name))
+        except ValueError:
+            return x509.DNSName(name)
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    start = (now or datetime.now(UTC)) - timedelta(minutes=5)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName(list(map(alternative, names))), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        certificate.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+    )

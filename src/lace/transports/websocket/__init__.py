@@ -1,0 +1,143 @@
+"""Streams over WebSocket (060, ws and wss; PROFILE 9): binary messages on /interlace, and nothing else.
+
+    socket ── TLS where it is wss ── frames ── the bytes of the stream
+
+Rules of this file:
+1. 060: "WebSocket frame and message boundaries are transport fragmentation only". What comes is joined, what
+   goes is cut as it fits.
+2. 060: "The upgrade request is connection setup only": it is looked at for its path and origin, and nothing
+   in it reaches an exchange. There is one path and no command.
+3. "A WebSocket text message is a protocol error."
+4. WebSocket has no half: our close frame ends our direction; what the peer sent before its own is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from lace.iltp import Address, remote_address
+from lace.transports.faults import NotReached, explain
+from lace.transports.options import OPTIONS, Options
+from lace.transports.proven import Proven
+from lace.transports.serving import Handler, Server
+from lace.transports.stream import BufferedStream, SocketStream, Stream
+from lace.transports.tcp import dial, listen, local_of, name_of, set_up
+from lace.transports.tls import certificate_hash, connecting_context, leaf_hash, serving_context
+from lace.transports.websocket.frames import WebSocketStream
+from lace.transports.websocket.upgrade import answer_upgrade, ask_upgrade
+
+__all__ = ["WebSocketStream", "answer_upgrade", "ask_upgrade", "connect", "serve"]
+
+
+@asynccontextmanager
+async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator[Stream]:
+    """Connect to a ws or wss address."""
+    sock = await dial(address, options)
+    try:
+        async with asyncio.timeout(options.connect_seconds):
+            inner = await _secure(sock, address, options)
+            try:
+                protocol = await ask_upgrade(inner, address, options)
+            except BaseException:
+                inner.abort()
+                raise
+    except OSError as error:
+        sock.close()
+        late = isinstance(error, TimeoutError)
+        reason = f"no handshake within {options.connect_seconds:g} s" if late else explain(error)
+        raise NotReached(address=str(address), reason=reason) from error
+    except BaseException:
+        sock.close()
+        raise
+    stream = WebSocketStream(inner, protocol, inner.proven, options)
+    try:
+        yield stream
+        await stream.close()
+    finally:
+        stream.abort()
+
+
+@asynccontextmanager
+async def serve(address: Address, handler: Handler, options: Options = OPTIONS) -> AsyncIterator[Server]:
+    """Serve a ws or wss address; port 0 takes one that is free."""
+    ours = _Ours(address.scheme == "wss", options)
+
+    async def greet(sock: socket.socket) -> Stream:
+        set_up(sock, options)
+        proven = ours.proven(sock)
+        if ours.context is None:
+            inner: Stream = SocketStream(sock, proven, 1, options)
+        else:
+            inner = await _accept_tls(sock, ours.context, proven, options)
+        try:
+            return WebSocketStream(inner, await answer_upgrade(inner, options), proven, options)
+        except BaseException:
+            inner.abort()
+            raise
+
+    listeners = await listen(address, options)
+    server = Server(tuple(local_of(each, address) for each in listeners), handler, options)
+    for listener in listeners:
+        server.start(listener, greet)
+    try:
+        yield server
+    finally:
+        await server.end()
+
+
+class _Ours:
+    """What a server shows, and so what it can prove about its connections."""
+
+    def __init__(self, secure: bool, options: Options) -> None:
+        tls = options.tls
+        self.context: ssl.SSLContext | None = serving_context(tls) if secure else None
+        shown = tls.certificate if secure else tls.public_certificate
+        self._certificate = None if shown is None else leaf_hash(shown)
+        self._proxies = frozenset(tls.proxies)
+
+    def proven(self, sock: socket.socket) -> Proven:
+        host, port = sock.getpeername()[:2]
+        # Plain connections count as encrypted only where they come from the proxy that ends TLS.
+        ended = self.context is not None or (self._certificate is not None and host in self._proxies)
+        # PROFILE 10: "An accepted ws connection shows as `ws:<remote host>:<remote port>/interlace`."
+        address = str(remote_address("wss" if ended else "ws", host, port))
+        certificate = self._certificate if ended else None
+        return Proven(address, remote=name_of(sock), encrypted=ended, certificate=certificate)
+
+
+async def _secure(sock: socket.socket, address: Address, options: Options) -> Stream:
+    if address.scheme == "ws":
+        return SocketStream(sock, Proven(str(address), remote=name_of(sock)), 0, options)
+    remote = name_of(sock)
+    reader, writer = await asyncio.open_connection(
+        sock=sock,
+        ssl=connecting_context(options.tls),
+        server_hostname=options.tls.server_name or address.bare_host,
+        limit=options.buffer_bytes,
+    )
+    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    proven = Proven(
+        str(address),
+        remote=remote,
+        # 060: wss "MAY set `TransportEncrypted()` when TLS validation proves stream confidentiality".
+        encrypted=options.tls.verify,
+        certificate=certificate_hash(shown),
+    )
+    return BufferedStream(reader, writer, proven, 0, options)
+
+
+async def _accept_tls(
+    sock: socket.socket, context: ssl.SSLContext, proven: Proven, options: Options
+) -> Stream:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=options.buffer_bytes)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_accepted_socket(
+        lambda: protocol, sock, ssl=context, ssl_handshake_timeout=options.connect_seconds
+    )
+    writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+    return BufferedStream(reader, writer, proven, 1, options)

@@ -1,0 +1,155 @@
+"""What 020 and 040 promise about two sides, read off the bytes that they exchange."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lace.record import make_plex, make_seal
+from lace.text import parse_tai
+from tests.interlace.pair import ALL
+from tests.strategies import AUX, SECRETS
+from tests.transports.ends import LEFT, RIGHT, ids, make_end
+from tests.transports.hurried import hurry
+from tests.transports.meddled import Change, as_it_is, line_of, meddle, name_of
+
+TAI = parse_tai("1640995200:000000000")
+
+
+def plex(group: str, app: str, data: bytes = b"x") -> Any:
+    return make_plex(group, app, "n", TAI, data)
+
+
+def by_field(name: str, value: str) -> str:
+    """Return a selector of records with a field."""
+    return (
+        f"SelectHave(P) :- Have(P), Field(P,'{name}',_,'{value}').\n"
+        f"SelectAdvertised(P,S) :- Advertised(P,S), AdvertisedField(P,S,'{name}',_,'{value}')."
+    )
+
+
+def run(
+    left: Any, right: Any, change: Change = as_it_is, *, more: tuple[Any, Any] = ({}, {})
+) -> tuple[Any, Any, Any]:
+    """Run two ends; return their results, what they said, and the ends."""
+    return hurry(
+        meddle(lambda s: (make_end(s[0], left, **more[0]), make_end(s[1], right, **more[1])), change)
+    )
+
+
+@pytest.mark.req("040-001", "040-061", "040-071")
+def test_only_what_both_operands_select_is_exchanged_and_nothing_else_is_sent() -> None:
+    both, only_left, only_right = plex("u", "ding"), plex("u", "dong"), plex("x", "ding")
+    policies = {"policy": by_field("Group", "u")}, {"policy": by_field("App", "ding")}
+    (zero, one), said, ends = run([both, only_left, only_right], [], more=policies)
+    assert zero.complete
+    assert ids(ends[1].side.host.store) == {both.id}
+    assert set(zero.sent_hashes) == set(one.received_hashes) == {both.id}
+    for hidden in (only_left, only_right):
+        assert hidden.id.encode() not in b"\n".join(said[0])
+    decisions = [end.side.host.decision for end in ends]
+    assert set(zero.sent_hashes) <= decisions[0].may_send
+    assert decisions[1].may_send == {both.id}
+
+
+@pytest.mark.req("040-011")
+def test_what_was_selected_by_its_advertisement_is_no_record_before_it_is_validated() -> None:
+    """Somebody changes a byte of the data on the way: the claim was fine, the record is not."""
+    record = plex("u", "ding", b"true as steel")
+    (_, one), _, ends = run([record], [], lambda side, line: line.replace(b"true as steel", b"true as stool"))
+    assert one.rejected_hashes == (record.id,)
+    assert one.complete
+    assert ids(ends[1].side.host.store) == set()
+    assert ends[1].side.host.decision.may_send == frozenset(), "no fact came of it"
+
+
+@pytest.mark.req("040-017")
+def test_what_is_exposed_to_whom_is_never_sent() -> None:
+    _, said, _ = run(LEFT, RIGHT)
+    everything = b"\n".join(said[0] + said[1])
+    assert b"SelectHave" in everything
+    assert b"AllowQueryRecord" not in everything
+    assert b"_Viewer" not in everything
+
+
+@pytest.mark.req("040-043")
+def test_an_opaque_label_is_nobody_and_nothing_is_remembered_under_it() -> None:
+    cursors: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    hosts = tuple({"host": {"cursors": each}} for each in cursors)
+    results, said, _ = run(LEFT, RIGHT, more=hosts)  # type: ignore[arg-type]
+    assert b"'Opq_" in line_of(said[0], b"Advertised")
+    assert [result.peer_verifier for result in results] == [None, None]
+    assert [result.link_id for result in results] == [None, None]
+    assert cursors == ({}, {})
+    signers = tuple({"host": {"cursors": c}, "secret": s} for c, s in zip(cursors, SECRETS, strict=False))
+    results, _, _ = run(LEFT, RIGHT, more=signers)  # type: ignore[arg-type]
+    assert [set(each) for each in cursors] == [{results[0].link_id}, {results[0].link_id}]
+
+
+@pytest.mark.req("040-072", "040-074")
+def test_the_plan_is_agreed_on_before_anything_depends_on_it() -> None:
+    _, said, _ = run(LEFT, RIGHT)
+    for lines in said:
+        names = [name_of(line) for line in lines]
+        setup, plan = names.index(b"ExchangeOperand"), names.index(b"HelloExchangePlan")
+        assert setup < plan < names.index(b"Advertised")
+        negotiated = (b"HelloRecordFormat", b"HelloLimit", b"HelloTAI", b"HelloTickInterval")
+        end = lines.index(b"", plan)
+        assert all(plan < names.index(each) < end for each in negotiated)
+    assert line_of(said[0], b"HelloExchangePlan") == line_of(said[1], b"HelloExchangePlan")
+
+
+@pytest.mark.req("040-072")
+def test_without_the_same_plan_nothing_is_transferred() -> None:
+    def change(side: int, line: bytes) -> bytes:
+        return b"HelloExchangePlan('E." + b"0" * 43 + b"')" if name_of(line) == b"HelloExchangePlan" else line
+
+    results, said, _ = run(LEFT, RIGHT, change)
+    assert "interlace/plan-mismatch" in {result.error.code for result in results if result.error}
+    assert not any(result.complete for result in results)
+    assert "🖧".encode() not in b"\n".join(said[0] + said[1])
+    assert b"Advertised" not in map(name_of, said[0] + said[1])
+
+
+@pytest.mark.req("040-094")
+@pytest.mark.parametrize("change", ["none of it", "some of all"])
+def test_a_schema_that_the_plan_cannot_work_with_ends_the_negotiation(change: str) -> None:
+    every = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- AdvertisedField(P,S,F,_,'u')."
+    policy = {"policy": by_field("Group", "u") if change == "none of it" else every}
+
+    def narrow(side: int, line: bytes) -> bytes:
+        offers = name_of(line) in (b"HelloAdvertisedField", b"HelloAllAdvertisedFields")
+        return b"HelloAdvertisedField('App')" if side == 0 and offers else line
+
+    (_, one), _, _ = run([plex("u", "a")], [], narrow, more=(policy, policy))
+    assert one.error.code == "interlace/field-schema"
+    (zero, one), _, _ = run([plex("u", "a")], [], more=(policy, policy))
+    assert zero.complete
+    assert len(one.received_hashes) == 1
+
+
+@pytest.mark.req("020-079")
+def test_who_knows_a_hash_learns_whether_we_have_it() -> None:
+    known = {"partitions": False}
+    _, said, _ = run([LEFT[0]], LEFT[:2], more=(known, known))
+    asked = [line for line in said[0] if name_of(line) == b"MayRequest"]
+    assert asked == [f"MayRequest('{LEFT[1].id}')".encode()]
+
+
+@pytest.mark.req("020-040")
+def test_an_inner_record_is_nothing_of_its_own_unless_we_have_it() -> None:
+    seal = make_seal(plex("u", "a"), SECRETS[0], AUX)
+    inner = (seal.plex.id, seal.plex.blob.id)
+    _, said, ends = run([seal], [], more=({"policy": ALL}, {"policy": ALL}))
+    assert ids(ends[1].side.host.store) == {seal.id}
+    advertised = [line for line in said[0] if name_of(line) == b"Advertised"]
+    assert len(advertised) == 1
+    assert not any(each.encode() in b"\n".join(advertised) for each in inner)
+    # Whoever asks for an inner record is told that it is not there.
+    wanted = f"MayRequest('{inner[1]}')".encode()
+    _, said, ends = run(
+        [seal], [], lambda side, line: wanted if side == 1 and name_of(line) == b"MayRequest" else line
+    )
+    assert f"NotAvailable('{inner[1]}')".encode() in said[0]
+    assert ids(ends[1].side.host.store) == set()

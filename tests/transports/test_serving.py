@@ -1,0 +1,139 @@
+"""Servers: room for so many, patience for so long, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.transports import NotUpgraded, Options, Stream, connect, serve, serving
+from tests.transports.ends import free_port, swallow
+
+pytestmark = pytest.mark.net
+
+
+async def wait(stream: Stream) -> None:
+    """Stay until the peer goes."""
+    await stream.write(b"welcome")
+    while await stream.read():
+        pass
+
+
+def test_who_comes_when_there_is_no_room_is_closed_at_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        options = Options(max_connections=2)
+        address = f"unix:{tmp_path}/s"
+        async with asyncio.timeout(20), serve(address, wait, options) as server:
+            async with connect(address) as first, connect(address) as second:
+                assert [await first.read(), await second.read()] == [b"welcome"] * 2
+                async with connect(address) as third:
+                    assert await third.read() == b""
+                assert (server.open, server.refused) == (2, 1)
+            await server.drained()
+            async with connect(address) as fourth:
+                assert await fourth.read() == b"welcome"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+@pytest.mark.parametrize("says", [b"", b"GET /interlace HTTP/1.1\r\nHost: x\r\n", b"\x16\x03\x01"])
+def test_a_handshake_that_does_not_come_to_an_end_is_ended(scheme: str, says: bytes, secure: Options) -> None:
+    """Strangers that say little or nothing keep their place for a moment only."""
+    options = Options(connect_seconds=0.05, max_connections=1, tls=secure.tls)
+
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port(f"{scheme}:127.0.0.1:0"), wait, options) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.addresses[0].port)
+            writer.write(says)
+            try:
+                while await reader.read(100):
+                    pass
+            except ConnectionResetError:
+                pass
+            writer.close()
+            await server.drained()
+            async with connect(server.addresses[0], secure) as stream:
+                assert await stream.read() == b"welcome"
+
+    asyncio.run(run())
+
+
+def test_what_is_no_http_is_refused_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port("ws:127.0.0.1:0"), wait) as server:
+            async with connect(f"tcp:127.0.0.1:{server.addresses[0].port}") as stream:
+                await stream.write(b"\xf0\x9f\xaa\xa2: iltp/1\n")
+                await swallow(stream)
+            await server.drained()
+
+    with caplog.at_level(logging.INFO, logger="lace.transports"):
+        asyncio.run(run())
+    assert NotUpgraded.code.partition("/")[0] == "transports"
+    assert any("a connection came to nothing" in record.message for record in caplog.records)
+
+
+def test_leaving_cancels_what_goes_on_and_waits_for_it(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        seen: list[str] = []
+
+        async def handler(stream: Stream) -> None:
+            try:
+                await wait(stream)
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                raise
+
+        async with asyncio.timeout(20), connect_after(f"unix:{tmp_path}/s", handler) as stream:
+            assert await stream.read() == b"welcome"
+            assert await stream.read() == b"", "the server has gone"
+        return seen
+
+    assert asyncio.run(run()) == ["cancelled"]
+
+
+class connect_after:
+    """A connection whose server is left as soon as it is made."""
+
+    def __init__(self, address: str, handler: Any) -> None:
+        self._server = serve(address, handler)
+        self._stream = connect(address)
+
+    async def __aenter__(self) -> Stream:
+        await self._server.__aenter__()
+        stream = await self._stream.__aenter__()
+        await asyncio.sleep(0.01)
+        await self._server.__aexit__(None, None, None)
+        return stream
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._stream.__aexit__(None, None, None)
+
+
+def test_a_system_without_room_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Descriptors run out for a moment: nothing is accepted, and then it goes on."""
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        accept, failures = loop.sock_accept, iter([OSError(errno.EMFILE, "too many open files")])
+
+        async def failing(sock: socket.socket) -> Any:
+            for error in failures:
+                raise error
+            return await accept(sock)
+
+        monkeypatch.setattr(loop, "sock_accept", failing)
+        monkeypatch.setattr(serving, "PAUSE_SECONDS", 0.001)
+        async with (
+            asyncio.timeout(20),
+            serve(f"unix:{tmp_path}/s", wait),
+            connect(f"unix:{tmp_path}/s") as stream,
+        ):
+            assert await stream.read() == b"welcome"
+
+    asyncio.run(run())

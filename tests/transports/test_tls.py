@@ -1,0 +1,110 @@
+"""TLS: whom a client trusts, what a server shows, and what is bound to it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+
+from lace.text import digest
+from lace.transports import (
+    BadTls,
+    NotReached,
+    Options,
+    Stream,
+    Tls,
+    TransportError,
+    connect,
+    leaf_hash,
+    make_self_signed,
+    serve,
+)
+from lace.transports.tls import connecting_context, serving_context
+from tests.transports.conftest import write_certificate
+from tests.transports.ends import free_port, joined
+
+
+def test_contexts_are_strict(certificate: Path) -> None:
+    for context in (connecting_context(Tls()), serving_context(Tls(certificate=certificate))):
+        assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+        assert context.maximum_version is ssl.TLSVersion.MAXIMUM_SUPPORTED
+    trusting = connecting_context(Tls(authorities=(certificate,)))
+    assert (trusting.verify_mode, trusting.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert len(trusting.get_ca_certs()) == 1, "own authorities stand alone"
+
+
+def test_the_binding_is_the_hash_of_the_leaf(tmp_path: Path) -> None:
+    leaf, key = make_self_signed()
+    other, _ = make_self_signed(("other.example",))
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(key + leaf + other)
+    assert leaf_hash(chain) == digest(ssl.PEM_cert_to_DER_cert(leaf.decode()))
+
+
+@pytest.mark.parametrize(
+    ("tls", "says"),
+    [
+        (Tls(), "a server needs a certificate"),
+        (Tls(certificate=Path("nowhere.pem")), "nowhere.pem"),
+    ],
+)
+def test_a_server_without_a_certificate_says_what_is_missing(tls: Tls, says: str) -> None:
+    with pytest.raises(BadTls, match=says):
+        serving_context(tls)
+
+
+def test_files_that_hold_no_certificate_are_named(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("nothing", encoding="ascii")
+    for call in (
+        lambda: leaf_hash(empty),
+        lambda: leaf_hash(tmp_path / "missing.pem"),
+        lambda: connecting_context(Tls(authorities=(empty,))),
+        lambda: serving_context(Tls(certificate=empty)),
+    ):
+        with pytest.raises(BadTls, match=r"(empty|missing)\.pem"):
+            call()
+
+
+@pytest.mark.net
+@pytest.mark.req("060-098", "060-083")
+def test_encryption_is_proven_only_to_who_checks_the_certificate(secure: Options, certificate: Path) -> None:
+    async def proven(options: Options) -> tuple[bool, bytes | None]:
+        async with asyncio.timeout(20), joined("wss:localhost:0", options) as (stream, accepted):
+            assert accepted.proven.encrypted
+            return stream.proven.encrypted, stream.proven.certificate
+
+    careless = Options(tls=Tls(certificate=certificate, verify=False))
+    assert asyncio.run(proven(secure)) == (True, leaf_hash(certificate))
+    # The proof of a signer is bound all the same.
+    assert asyncio.run(proven(careless)) == (False, leaf_hash(certificate))
+
+
+@pytest.mark.net
+def test_a_server_that_is_not_trusted_is_not_reached_and_goes_on_serving(
+    secure: Options, certificate: Path, tmp_path: Path
+) -> None:
+    stranger = write_certificate(tmp_path / "stranger.pem", "stranger.example")
+
+    async def handler(stream: Stream) -> None:
+        await stream.write(b"hello")
+
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port("wss:127.0.0.1:0"), handler, secure) as server:
+            address = server.addresses[0]
+            for tls in (
+                Tls(authorities=(stranger,)),
+                Tls(authorities=(certificate,), server_name="other.example"),
+            ):
+                with pytest.raises(NotReached, match="certificate is not trusted"):
+                    async with connect(address, Options(tls=tls)):
+                        pass
+            with pytest.raises(TransportError):
+                async with connect(f"ws:127.0.0.1:{address.port}"):
+                    pass
+            async with connect(address, secure) as stream:
+                assert await stream.read() == b"hello"
+
+    asyncio.run(run())

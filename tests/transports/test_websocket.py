@@ -1,0 +1,331 @@
+"""Bytes in binary messages, and everything else that a WebSocket could be made to carry."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect as foreign_connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from lace.iltp import Address, parse_address
+from lace.interlace import Cause, InterlaceResult
+from lace.transports import (
+    OPTIONS,
+    BadFrames,
+    NotUpgraded,
+    NoWebSockets,
+    Options,
+    PeerGone,
+    PeerSilent,
+    Stream,
+    TextMessage,
+    connect,
+    exchange,
+    make_pipe,
+    serve,
+)
+from lace.transports.websocket import WebSocketStream, answer_upgrade, ask_upgrade
+from tests.drive.wire import make_wire
+from tests.transports.ends import LEFT, RIGHT, both, free_port, ids, make_end
+from tests.transports.hurried import hurry
+
+ADDRESS = parse_address("ws:example.com")
+
+
+class Served:
+    """What a server saw."""
+
+    def __init__(self) -> None:
+        self.address: Address = ADDRESS
+        self.results: list[InterlaceResult] = []
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.address.port}"
+
+
+@asynccontextmanager
+async def serving(options: Options = OPTIONS, **more: Any) -> AsyncIterator[Served]:
+    """Serve exchanges on ws, and wait for them at the end."""
+    seen = Served()
+
+    async def handler(stream: Stream) -> None:
+        seen.results.append(await exchange(stream, make_end(stream, RIGHT, **more)))
+
+    async with asyncio.timeout(20), serve(free_port("ws:127.0.0.1:0"), handler, options) as server:
+        seen.address = server.addresses[0]
+        yield seen
+        server.close()
+        await server.drained()
+
+
+def foreign(url: str, **more: Any) -> Any:
+    """Connect as somebody else's program does."""
+    return foreign_connect(url, **{"compression": None, "proxy": None, **more})
+
+
+async def close_code(peer: Any) -> int | None:
+    """Read until the server closes, and return the code that it gave, where it came through."""
+    try:
+        while True:
+            await peer.recv()
+    except ConnectionClosed as closed:
+        return None if closed.rcvd is None else int(closed.rcvd.code)
+
+
+def transcript() -> tuple[bytes, bytes]:
+    plain = make_wire(LEFT, RIGHT)
+    plain.run()
+    return bytes(plain.sent[0]), bytes(plain.sent[1])
+
+
+@pytest.mark.net
+@pytest.mark.req("060-052", "060-054", "060-095")
+@pytest.mark.parametrize("size", [1, 17, 1 << 20])
+def test_frames_and_messages_mean_nothing(size: int) -> None:
+    """Every byte in its own message, or in its own fragment of one; what comes back is binary."""
+    said, answered = transcript()
+    pieces = [said[at : at + size] for at in range(0, len(said), size)]
+    half = len(pieces) // 2
+
+    async def run() -> tuple[bytes, list[InterlaceResult]]:
+        heard = b""
+        async with serving() as server, foreign(f"{server.url}/interlace") as peer:
+            for piece in pieces[:half]:
+                await peer.send(piece)
+            await peer.send(pieces[half:])  # one message of many fragments
+            while len(heard) < len(answered):
+                piece = await peer.recv()
+                assert isinstance(piece, bytes), "ILTP bytes travel in binary messages"
+                heard += piece
+        return heard, server.results
+
+    heard, results = asyncio.run(run())
+    assert heard == answered
+    assert [result.cause for result in results] == [Cause.FIXED_POINT]
+
+
+@pytest.mark.net
+@pytest.mark.req("060-053")
+def test_a_text_message_is_a_protocol_error_and_the_server_serves_on() -> None:
+    async def run() -> list[InterlaceResult]:
+        async with serving() as server:
+            async with foreign(f"{server.url}/interlace") as peer:
+                await peer.send("🪢: iltp/1\n")
+                assert await close_code(peer) in (None, 1003)
+            async with connect(server.address) as stream:
+                assert (await exchange(stream, make_end(stream, LEFT))).complete
+        return server.results
+
+    first, second = asyncio.run(run())
+    assert first.cause is Cause.PROTOCOL
+    assert isinstance(first.error, TextMessage)
+    assert second.complete
+
+
+@pytest.mark.net
+@pytest.mark.req("060-096", "060-095")
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {}, 404),
+        ("/interlace/", {}, 404),
+        ("/interlace?note=1", {}, 404),
+        ("/note", {}, 404),
+        ("/interlace", {"Origin": "https://page.example"}, 403),
+    ],
+)
+def test_there_is_one_path_and_no_page_may_use_it(path: str, headers: dict[str, str], status: int) -> None:
+    async def run() -> list[InterlaceResult]:
+        async with serving() as server:
+            with pytest.raises(InvalidStatus) as refused:
+                async with foreign(f"{server.url}{path}", additional_headers=headers):
+                    pass
+            assert refused.value.response.status_code == status
+        return server.results
+
+    assert asyncio.run(run()) == []
+
+
+@pytest.mark.net
+def test_a_page_that_was_named_may_connect() -> None:
+    async def run() -> None:
+        async with (
+            serving(Options(origins=("https://page.example",))) as server,
+            foreign(f"{server.url}/interlace", origin="https://page.example") as peer,
+        ):
+            assert (await peer.recv()).startswith("🪢".encode())
+
+    asyncio.run(run())
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("bomb", [True, False])
+def test_a_frame_that_inflates_beyond_all_bounds_is_refused(bomb: bool) -> None:
+    """Ten megabytes in ten kilobytes: inflation stops at the limit of a frame."""
+
+    async def run() -> list[InterlaceResult]:
+        options = Options(deflate=True, frame_bytes=1 << 20)
+        async with (
+            serving(options) as server,
+            foreign(f"{server.url}/interlace", compression="deflate") as peer,
+        ):
+            assert [each.name for each in peer.protocol.extensions] == ["permessage-deflate"]
+            await peer.send("🪢: iltp/1\n".encode() + b"#" * (10 << 20 if bomb else 1000))
+            assert await close_code(peer) in (None, 1009 if bomb else None)
+        return server.results
+
+    (result,) = asyncio.run(run())
+    assert result.cause is Cause.PROTOCOL
+    assert result.error is not None
+    assert result.error.code == ("transports/bad-frames" if bomb else "iltp/line-length")
+
+
+@pytest.mark.net
+def test_deflate_is_a_switch_that_is_off() -> None:
+    async def run() -> None:
+        async with serving() as server, foreign(f"{server.url}/interlace", compression="deflate") as peer:
+            assert peer.protocol.extensions == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.net
+def test_a_server_that_makes_no_websocket_is_told_apart_from_one_that_is_not_there() -> None:
+    async def run() -> None:
+        async def answer(stream: Stream) -> None:
+            await stream.read()
+            await stream.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+            await stream.read()
+
+        async with asyncio.timeout(20), serve(free_port("tcp:127.0.0.1:0"), answer) as server:
+            port = server.addresses[0].port
+            with pytest.raises(NotUpgraded, match="HTTP 200"):
+                async with connect(f"ws:127.0.0.1:{port}"):
+                    pass
+
+    asyncio.run(run())
+
+
+def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import lace.transports
+
+    for name in [each for each in sys.modules if each.startswith("lace.transports.websocket")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(lace.transports, "websocket")
+    monkeypatch.setitem(sys.modules, "websockets.client", None)
+    for call in (lambda: connect("ws:example.com"), lambda: serve("wss:example.com", None)):  # type: ignore[arg-type]
+        with pytest.raises(NoWebSockets, match=r"lace-py\[ws\]"):
+            call()
+
+
+# Over a pipe, where time is cheap.
+
+
+async def upgraded(options: Options = OPTIONS, room: int = 4096) -> tuple[WebSocketStream, WebSocketStream]:
+    """Return both ends of a WebSocket inside the process."""
+    client, server = make_pipe(Options(buffer_bytes=room))
+    asked, answered = await asyncio.gather(
+        ask_upgrade(client, ADDRESS, options), answer_upgrade(server, options)
+    )
+    return (
+        WebSocketStream(client, asked, client.proven, options),
+        WebSocketStream(server, answered, server.proven, options),
+    )
+
+
+def test_a_peer_that_answers_no_ping_is_dead() -> None:
+    async def run() -> float:
+        here, _ = await upgraded()
+        with pytest.raises(PeerSilent):
+            await here.read()
+        return asyncio.get_running_loop().time()
+
+    assert round(hurry(run())) == 60
+
+
+def test_an_open_exchange_notices_a_peer_that_dies_while_idle() -> None:
+    """The peer answers pings for an hour, then not."""
+
+    async def run() -> tuple[Any, float]:
+        here, there = await upgraded()
+        ends = make_end(here, LEFT, stays_open=True), make_end(there, RIGHT, stays_open=True)
+        left, right = (asyncio.create_task(exchange(s, e)) for s, e in ((here, ends[0]), (there, ends[1])))
+        await asyncio.sleep(3600)
+        assert not left.done()
+        there.abort = lambda: None  # type: ignore[method-assign]  # it is gone without a word
+        right.cancel()
+        return await left, asyncio.get_running_loop().time()
+
+    result, seconds = hurry(run())
+    assert result.cause is Cause.PEER_LOST
+    assert isinstance(result.error, PeerSilent)
+    assert 3640 < seconds < 3700
+
+
+def test_pings_do_not_lock_up_two_sides_that_are_busy_writing() -> None:
+    async def run() -> None:
+        streams = await upgraded(room=512)
+        ends = [make_end(s, r) for s, r in zip(streams, (LEFT, RIGHT), strict=True)]
+        for stream in streams:
+            for _ in range(50):
+                stream._protocol.send_ping(b"x" * 100)
+        results = await both(streams, (ends[0], ends[1]))
+        assert all(result.complete for result in results)
+        assert ids(ends[0].side.host.store) == ids(ends[1].side.host.store)
+
+    hurry(run())
+
+
+def test_who_pings_and_reads_no_answer_is_made_to_wait() -> None:
+    async def run() -> None:
+        options = Options(buffer_bytes=4096)
+        client, server = make_pipe(options)
+        asked, answered = await asyncio.gather(
+            ask_upgrade(client, ADDRESS, options), answer_upgrade(server, options)
+        )
+        stream = WebSocketStream(server, answered, server.proven, options)
+        reading = asyncio.create_task(stream.read())
+        for _ in range(10_000):
+            asked.send_ping(b"x" * 120)
+        flood = b"".join(asked.data_to_send())
+        flooding = asyncio.create_task(client.write(flood))
+        await asyncio.sleep(10)
+        assert not flooding.done()
+        assert server.bytes_received < len(flood) / 8
+        for task in (reading, flooding):
+            task.cancel()
+        await asyncio.wait([reading, flooding])
+        stream.abort()
+
+    hurry(run())
+
+
+def test_a_close_with_an_error_says_which() -> None:
+    async def run() -> None:
+        here, there = await upgraded()
+        there._protocol.fail(1011, "out of memory")
+        await there.shut()
+        with pytest.raises(PeerGone, match=r"1011.*out of memory"):
+            await here.read()
+
+    hurry(run())
+
+
+def test_what_is_no_frame_is_named() -> None:
+    async def run() -> None:
+        client, server = make_pipe(Options())
+        _, answered = await asyncio.gather(
+            ask_upgrade(client, ADDRESS, Options()), answer_upgrade(server, Options())
+        )
+        stream = WebSocketStream(server, answered, server.proven, Options())
+        await client.write(b"\xff\xff\xff\xff")
+        with pytest.raises(BadFrames):
+            await stream.read()
+
+    hurry(run())
