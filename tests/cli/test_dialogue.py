@@ -133,6 +133,14 @@ def test_rules_are_listed_dropped_saved_and_loaded(dialogue: Dialogue, tmp_path:
     assert (tmp_path / "rest").read_text() == (tmp_path / "paths").read_text()
 
 
+def test_loading_a_file_tells_its_warnings(dialogue: Dialogue, tmp_path: Path) -> None:
+    (tmp_path / "odd").write_text("Odd(X) :- Egde(X,_).\n")
+    reply = dialogue.answer(".load odd")
+    assert reply is not None
+    assert "Edge" in " ".join(each.message + (each.note or "") for each in reply.warnings)
+    assert reply.where == "odd"
+
+
 def test_plan_and_profile_are_those_of_the_rules(dialogue: Dialogue) -> None:
     say(dialogue, *PATHS)
     assert say(dialogue, ".plan")[-1] == "wanted: Path/2"

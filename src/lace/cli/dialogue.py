@@ -62,6 +62,8 @@ class Reply(NamedTuple):
     lines: list[str]
     value: Any
     warnings: Sequence[Diagnostic] = ()
+    where: str = INPUT
+    """What the warnings are about."""
 
 
 class Verb(NamedTuple):
@@ -119,7 +121,8 @@ class Dialogue:
         self._bench.use(self._book.program)
         rules = len(self._book.program.rules)
         told = f"{count(loaded, 'rule')} of {file.name}; {rules:,} in all"
-        return Reply([told], {"loaded": loaded, "rules": rules})
+        warnings = file.check(supplied=self._bench.supplied())
+        return Reply([told], {"loaded": loaded, "rules": rules}, warnings, file.name)
 
     def _save(self, rest: str, *, over: bool = False) -> Reply:
         raw = self._book.written()

@@ -43,7 +43,8 @@ def _run(call: Call) -> int:
         dialogue = Dialogue(bench, call.args.limit)
         with telling(call.out):
             for path in call.args.rules:
-                dialogue.load(path)
+                loaded = dialogue.load(path)
+                tell_warnings(call.out, loaded.warnings, loaded.where)
         typed = is_typed()
         if typed:
             _welcome(call, bench)
@@ -77,14 +78,13 @@ def _talk(call: Call, dialogue: Dialogue, *, typed: bool) -> int:
 
 
 def _answer(call: Call, dialogue: Dialogue, line: str) -> None:
-    from lace.cli.rulebook import INPUT
 
     out = call.out
     with telling(out):
         reply = dialogue.answer(line)
     if reply is None:
         return
-    tell_warnings(out, reply.warnings, INPUT)
+    tell_warnings(out, reply.warnings, reply.where)
     if out.as_json:
         out.value(reply.value)
     else:

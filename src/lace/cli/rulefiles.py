@@ -113,6 +113,8 @@ def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
     """Lend a workbench over the lace and the facts that were chosen; `bare` may have neither."""
     from lace.porcelain import Workbench, read_facts
 
+    if call.args.facts.count(STDIN) > 1:
+        raise Usage(reason="stdin can be read once: give --facts - once", command=call.args.parser.prog)
     with ExitStack() as stack:
         limits = chosen_limits(call)
         if call.on_lake():
@@ -139,11 +141,11 @@ def _store(call: Call, stack: ExitStack, *, bare: bool) -> Store | None:
 @contextmanager
 def telling(out: Output) -> Iterator[None]:
     """Write the details of an error of many parts to stderr, above its one sentence."""
-    from lace.porcelain import BadFactFile, PolicyRefused, RulesRefused
+    from lace.porcelain import BadFactFile, PolicyRefused, RulesRefused, ServerRefused
 
     try:
         yield
-    except (BadFactFile, PolicyRefused, RulesRefused) as error:
+    except (BadFactFile, PolicyRefused, RulesRefused, ServerRefused) as error:
         if not out.as_json:
             write_details(error.details())
         raise
