@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,10 @@ import pytest
 from lace.cli.command import Command
 from lace.cli.entry import COMMANDS
 from lace.cli.grammar import parse_count, parse_size
+from lace.porcelain import CaptureWriter, Lace, now_tai, run_sync
 from tests.cli.conftest import Run
+from tests.porcelain.talking import OPEN, Answering, interlacing, notes
+from tests.porcelain.talking import stocked as stocked_lace
 
 
 def verbs(
@@ -39,12 +43,11 @@ def test_a_verb_has_a_help_with_an_example(run: Run, path: tuple[str, ...], comm
     assert all(f"  {example}\n" in helped.out for example in command.examples)
 
 
-@pytest.mark.parametrize(("path", "command"), VERBS, ids=NAMES)
-def test_no_verb_takes_the_options_that_are_kept_for_addresses(
-    run: Run, path: tuple[str, ...], command: Command
-) -> None:
-    assert "--from" not in run(*path, "--help").out
-    assert "--to " not in run(*path, "--help").out
+@pytest.mark.parametrize("path", [path for path, _ in VERBS], ids=NAMES)
+def test_from_and_to_are_addresses_and_nothing_else(run: Run, path: tuple[str, ...]) -> None:
+    helped = run(*path, "--help").out
+    assert ("--from ADDRESS" in helped) == ("--from" in helped) == (path in (("get",), ("ls",)))
+    assert ("--to ADDRESS" in helped) == ("--to " in helped) == (path == ("put",))
 
 
 BEFORE = (
@@ -71,6 +74,10 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "papers").mkdir()
     (folder / "papers" / "one.txt").write_text("one\n")
     shell(BEFORE, folder)
+    (folder / "both.policy").write_text(OPEN)
+    with Lace.init(folder / "copy") as other, (folder / "talk.capture").open("wb") as file:
+        tap = CaptureWriter(file, "here", "there", now_tai(), time.monotonic)
+        run_sync(interlacing(other, Answering(stocked_lace(notes("a", 3))), tap=tap))
     return folder
 
 

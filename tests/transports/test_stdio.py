@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from lace.transports import NotReached, Options, connect
+from lace.interlace import Cause
+from lace.transports import NotReached, Options, Proven, SocketStream, connect, exchange
+from tests.transports.ends import BOTH, LEFT, make_end
 
 pytestmark = pytest.mark.net
 
@@ -41,3 +45,45 @@ def test_a_file_is_no_stream(tmp_path: Path) -> None:
         ended = subprocess.run(command, stdin=given, capture_output=True, timeout=60, check=False)
     assert b"stdin and stdout must be pipes" in ended.stderr
     assert ended.stdout == b""
+
+
+def test_one_socket_can_be_both_stdin_and_stdout(tmp_path: Path) -> None:
+    # As ssh and inetd start a server.
+    report = tmp_path / "report.json"
+    near, far = socket.socketpair()
+    command = [sys.executable, "-m", "tests.transports.child", str(report)]
+    with far:
+        child = subprocess.Popen(command, stdin=far.fileno(), stdout=far.fileno(), stderr=subprocess.DEVNULL)
+
+    async def run() -> Cause:
+        stream = SocketStream(near, Proven(None), 0)
+        return (await exchange(stream, make_end(stream, LEFT))).cause
+
+    try:
+        assert asyncio.run(run()) is Cause.FIXED_POINT
+        child.wait(60)
+    finally:
+        child.kill()
+        child.wait()
+    assert json.loads(report.read_text())["ids"] == sorted(BOTH)
+
+
+def test_whoever_reads_our_stdout_sees_that_our_direction_ended() -> None:
+    program = (
+        "import asyncio\nfrom lace.transports import connect\n"
+        "async def main():\n"
+        "    async with connect('stdio') as stream:\n"
+        "        await stream.write(b'all')\n"
+        "        await stream.shut()\n"
+        "        assert await stream.read() == b'seen'\n"
+        "asyncio.run(main())\n"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        # It waits for us, so nothing but its own end of direction can end what we read.
+        assert child.stdout.read() == b"all"
+        child.stdin.write(b"seen")
+        child.stdin.close()
+        assert child.wait(60) == 0

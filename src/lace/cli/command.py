@@ -63,7 +63,8 @@ class Command(NamedTuple):
     """One line, without a full stop."""
     details: str
     examples: tuple[str, ...]
-    """Command lines that work in a folder with a lace, a key and the records of `lace gen`."""
+    """Command lines that work in a folder with a lace, a key and the records of `lace gen`; beside them lie
+    another lace `copy`, a policy `both.policy`, and `talk.capture`, what two laces said to each other."""
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Call], int]
     commands: tuple[Command, ...] = ()

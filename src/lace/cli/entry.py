@@ -19,9 +19,11 @@ from lace.cli import (
     eval_,
     export,
     facts,
+    follow,
     forget,
     gen,
     get,
+    history,
     import_,
     init,
     key,
@@ -32,13 +34,19 @@ from lace.cli import (
     preview,
     put,
     repl,
+    replay,
     rm,
     rules,
+    serve,
+    sim,
     stat,
+    sync,
+    tap,
     verify,
     why,
     why_not_send,
     why_send,
+    why_sent,
     whynot,
 )
 from lace.cli.command import Call
@@ -50,8 +58,9 @@ from lace.errors import InputError, LaceError
 _RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
 _RULES = (rules, eval_, why, whynot, repl)
 _POLICIES = (policy, plan, preview, why_send, why_not_send)
+_EXCHANGES = (serve, sync, follow, history, why_sent, tap, replay, sim)
 _LAKES = (lake,)
-COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_POLICIES, *_LAKES))
+COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_POLICIES, *_EXCHANGES, *_LAKES))
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

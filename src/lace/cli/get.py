@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
+from lace.cli.elsewhere import add_from, fetch_first
+from lace.cli.grammar import Usage
 from lace.cli.lakes import add_lake
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="FILE", help="write a file instead of stdout")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     add_lake(parser)
+    add_from(parser)
 
 
 def _run(call: Call) -> int:
@@ -29,12 +32,13 @@ def _run(call: Call) -> int:
 
     args, out = call.args, call.out
     out.tells_damage = True
-    with call.open(read_only=True) as lace:
-        record = lace.get(args.record)
+    record, code = _find(call)
+    if record is None:
+        return code
     if out.as_json:
         out.value(_described(record, only_fields=args.headers or args.out))
         if not args.out:
-            return 0
+            return code
     if args.raw:
         content = record.raw
     elif args.headers:
@@ -46,7 +50,28 @@ def _run(call: Call) -> int:
             file.write(content)
     else:
         out.data(content)
-    return 0
+    return code
+
+
+def _find(call: Call) -> tuple[Record | None, int]:
+    """Return the record and how fetching it went; None where it could not be fetched and is not here."""
+    from lace.errors import Missing
+    from lace.porcelain import select_reference
+
+    args = call.args
+    if args.origin is None:
+        with call.open(read_only=True) as lace:
+            return lace.get(args.record), 0
+    if args.lake is not None:
+        raise Usage(reason="--from fetches into a store: leave --lake out", command=args.parser.prog)
+    with call.open() as lace:
+        code = fetch_first(call, lace, select_reference(args.record))
+        try:
+            return lace.get(args.record), code
+        except Missing:
+            if code == 0:
+                raise
+            return None, code
 
 
 def _data(record: Record) -> bytes:

@@ -1,7 +1,7 @@
 """The grammar of the command line: `lace VERB …`, and options that every verb has.
 
-Later verbs that reach other laces take `--from ADDRESS` and `--to ADDRESS`; no verb uses these two names
-for anything else.
+Local verbs reach other laces with `--from ADDRESS` and `--to ADDRESS`; no verb uses these two names for
+anything else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ exit codes:
   1  no: not found, damage    6  a limit was passed
   2  wrong usage              7  a store, key or file cannot be used
   3  wrong input              8  an engine failed
-  4  a policy does not fit    130  interrupted
+  4  a policy does not fit    9  a peer was not reached
+  130  interrupted            10  time was over
 """
 
 

@@ -1,10 +1,11 @@
-"""lace lake init, ingest, history, rejects, optimize, vacuum, fsck, erase, allow"""
+"""lace lake init, ingest, converge, history, rejects, optimize, vacuum, fsck, erase, allow"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 
 from lace.cli import (
+    lake_converge,
     lake_erase,
     lake_fsck,
     lake_history,
@@ -39,6 +40,7 @@ COMMAND = Command(
             for each in (
                 lake_init,
                 lake_ingest,
+                lake_converge,
                 lake_history,
                 lake_rejects,
                 lake_optimize,

@@ -80,6 +80,10 @@ class Output:
         else:
             self.line(text)
 
+    def flush(self) -> None:
+        """Let whoever reads have what was written, now."""
+        sys.stdout.flush()
+
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         self.aside(f"lace: {harmless(text)}")

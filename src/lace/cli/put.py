@@ -11,6 +11,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from lace.cli.command import Call, Command
+from lace.cli.elsewhere import add_to, deliver_then
 from lace.cli.grammar import Usage
 from lace.cli.output import count
 from lace.cli.passphrases import add_passphrase, open_key
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lace.porcelain import Lace
     from lace.record import Record
     from lace.signing import Secret
+    from lace.text import RecordId
 
 _BATCH_RECORDS = 1000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -105,6 +107,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--admit-inner", action="store_true", help="store the inner records in their own right too"
     )
+    add_to(parser)
 
 
 def _run(call: Call) -> int:
@@ -114,7 +117,11 @@ def _run(call: Call) -> int:
     if not inputs:
         raise Usage(reason="there are no files in " + ", ".join(args.paths), command="lace put")
     with call.open(admit_inner=args.admit_inner) as lace:
-        return _Putting(call, lace, secret, several=len(inputs) > 1).run(inputs)
+        putting = _Putting(call, lace, secret, several=len(inputs) > 1)
+        code = putting.run(inputs)
+        if args.target is not None and putting.stored:
+            code = code or deliver_then(call, lace, putting.stored)
+        return code
 
 
 class _Putting:
@@ -129,6 +136,8 @@ class _Putting:
         self._bytes = 0
         self._done = 0
         self._code = 0
+        self.stored: list[RecordId] = []
+        """What is stored here, in the order of the inputs."""
 
     def run(self, inputs: list[_Input]) -> int:
         """Store all inputs; one that cannot be stored does not stop the others."""
@@ -196,6 +205,7 @@ class _Putting:
         for (given, record), stored in zip(batch, outcomes, strict=True):
             text = f"{record.id}  {given}" if self._several else record.id
             self._out.result(text, {"id": record.id, "new": stored.new, "source": str(given)})
+            self.stored.append(record.id)
         self._done += len(batch)
         self._out.kept = f"{count(self._done, 'record')} stored"
 
@@ -257,7 +267,8 @@ COMMAND = Command(
     "put",
     "store files as records",
     "With --group and --app a file becomes a Plex at //group//app//name, without them a bare Blob; signed it "
-    "becomes a Seal. A folder is stored file by file, names relative to it.",
+    "becomes a Seal. A folder is stored file by file, names relative to it. With --to, what was stored "
+    "here is brought to another lace as well.",
     (
         "lace put hello.txt",
         "lace put --group u --app notes --name first --header 'Tag: new' --sign hello.txt",

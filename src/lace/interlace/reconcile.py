@@ -120,6 +120,11 @@ class Reconciliation:
         # PROFILE 9: "one for each non-empty partition; one that is not named is empty."
         peer.clear(sorted(peer.tree.prefixes(self._start) - self._open.keys()))
 
+    @property
+    def unknown(self) -> int:
+        """How many partitions are summarized and not known yet."""
+        return len(self._open)
+
     def _learn(self, summary: Summary) -> None:
         if summary.prefix in self._open:
             raise MalformedSummary(prefix=summary.prefix, reason="it stands there twice")

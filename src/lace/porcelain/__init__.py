@@ -66,22 +66,39 @@ from lace.porcelain.transfer import ImportProgress, ImportReport
 from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
-    from lace.porcelain.factfile import (
-        BadFactFile,
-        FactFault,
-        LineTooLong,
-        parse_facts,
-        read_facts,
+    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, read_arrangement
+    from lace.porcelain.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
+    from lace.porcelain.cursors import KeptCursors
+    from lace.porcelain.exchange import (
+        CHOICES,
+        ExchangeChoices,
+        ExchangeEnd,
+        Exchanges,
+        Guard,
+        PeerNotProven,
+        PolicyHost,
+        moment_now,
+        open_exchanges,
+    )
+    from lace.porcelain.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
+    from lace.porcelain.following import Backoff, Connected, Disconnected, Followed, follow, follow_in_thread
+    from lace.porcelain.history import note_exchange, open_history, policy_in_force
+    from lace.porcelain.interlacing import (
+        Asked,
+        ExchangeProgress,
+        Interlacing,
+        Standing,
+        open_interlacing,
+        run_sync,
     )
     from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake, lake_source
+    from lace.porcelain.lakeconverge import converge_lakes
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
-    from lace.porcelain.policycases import (
-        PolicyCase,
-        PolicyScene,
-        cases_beside,
-        parse_cases,
-        read_cases,
-    )
+    from lace.porcelain.metrics import Metrics, serve_metrics
+    from lace.porcelain.operations import Delivery, NotInFull, deliver, fetch, select_reference
+    from lace.porcelain.outcome import EXIT_CODES, Outcome, outcome_of, words_of
+    from lace.porcelain.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
+    from lace.porcelain.policycases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
     from lace.porcelain.policydiff import RecordChanges, RuleChange, diff_policies, diff_records
     from lace.porcelain.policyfaults import PolicyFault
     from lace.porcelain.policyfile import (
@@ -96,13 +113,10 @@ if TYPE_CHECKING:
     )
     from lace.porcelain.policyparse import check_policy, parse_policy, read_policy
     from lace.porcelain.policytrial import CaseOutcome, tell_held, try_policy
-    from lace.porcelain.readypolicies import (
-        NoSuchPolicy,
-        ReadyPolicy,
-        find_ready_policy,
-        ready_policies,
-    )
+    from lace.porcelain.quotas import DayLimits, Quotas, QuotaSpent, TooMany
+    from lace.porcelain.readypolicies import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
     from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
+    from lace.porcelain.replaying import CannotReplay, Part, Replay, read_part, replay_capture
     from lace.porcelain.resident import ResidentFacts
     from lace.porcelain.rules import (
         NotAFact,
@@ -119,6 +133,13 @@ if TYPE_CHECKING:
         replace_file,
         summarize_diagnostics,
     )
+    from lace.porcelain.serverfaults import ServerFault, ServerRefused
+    from lace.porcelain.serverfile import BadValue, parse_served, read_server
+    from lace.porcelain.serverlog import Reports, ServerLog
+    from lace.porcelain.serving import Serving
+    from lace.porcelain.sharing import Share, Sharing
+    from lace.porcelain.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
+    from lace.porcelain.whysent import Sending, Shown, WhySent, Worth
     from lace.porcelain.workbench import (
         Answers,
         Evaluated,
@@ -130,34 +151,60 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "ALL_COLUMNS", "COLUMNS", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE", "TABLE_FORMATS",
-    "AlreadyThere", "AmbiguousId", "Answers", "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile",
-    "BadKeyName", "BadManifest", "BadShape", "BadType", "BlobStaysBare", "Block", "CaseOutcome", "Cell",
-    "Condition", "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DiskRefuses", "EmptyPassphrase",
-    "Evaluated", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong", "HalfAPlace",
-    "HeldBack", "HeldFacts", "ImportProgress", "ImportReport", "KeyEntry", "Keyring", "Lace", "LaceExists",
-    "LakeAnswers", "LineTooLong", "NewerBackup", "NewerKey", "NoLace", "NoSuchBackup", "NoSuchId",
-    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NotAFact", "NotAPredicate", "NotAReference", "NotATime",
-    "NotDerived", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
-    "PassphraseNeeded", "PathNotUtf8", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
-    "PolicyRefused", "PolicyScene", "PolicySection", "Preview", "ReaderLost", "ReadyPolicy",
-    "RecordChanges", "Rehearsal", "RejectsIsSource", "ResidentFacts", "Row", "RuleChange", "RuleFile",
-    "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "SectionHeader", "Shape", "ShardWriter",
-    "ShardsExist", "SparkLake", "TableFormat", "TableView", "ToProvenPeers", "Workbench", "WrongPassphrase",
-    "cases_beside", "cell_text", "check_policy", "compile_wanted", "cut_blocks", "diff_policies",
-    "diff_records", "file_faults", "find_ready_policy", "generate", "generate_pair", "holds_keys",
-    "join_blocks", "lake_source", "new_file", "new_secret", "now_tai", "parse_cases", "parse_condition",
-    "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate", "parse_time", "read_cases",
-    "read_facts", "read_goal", "read_policy", "read_policy_text", "read_question", "read_rules",
-    "read_short_file", "ready_policies", "refuse_rules", "render_diagnostics", "replace_file", "row_object",
-    "show_time", "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "tell_held",
-    "try_policy", "write_policy", "write_records",
+    "ALL_COLUMNS", "CHOICES", "COLUMNS", "EXIT_CODES", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE",
+    "TABLE_FORMATS",
+    "AlreadyThere", "AmbiguousId", "Answers", "Arrangement", "Asked", "Backoff", "BadColumn", "BadCondition",
+    "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape", "BadType", "BadValue",
+    "BlobStaysBare", "Block", "CannotReplay", "Capture", "CaptureWriter", "CaseOutcome", "Cell", "Condition",
+    "Connected", "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied",
+    "Disconnected", "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
+    "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
+    "Followed", "Guard", "HalfAPlace", "HeldBack", "HeldFacts", "ImportProgress", "ImportReport",
+    "Interlacing", "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LineTooLong",
+    "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup", "NoSuchId",
+    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact", "NotAPredicate",
+    "NotAReference", "NotATime", "NotAVisitor", "NotDerived", "NotInFull", "NothingThere", "NothingToBackUp",
+    "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8",
+    "PeerGroup", "PeerNotProven", "Piece", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile",
+    "PolicyFileTooBig", "PolicyHost", "PolicyRefused", "PolicyScene", "PolicySection", "Presented", "Preview",
+    "QuotaSpent", "Quotas", "ReaderLost", "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource",
+    "Replay", "Reports", "ResidentFacts", "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile",
+    "RulesRefused", "ScryptCost", "SectionHeader", "Sending", "ServerFault", "ServerLog", "ServerRefused",
+    "Serving", "Shape", "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing",
+    "TableFormat", "TableView", "Terms", "ToProvenPeers", "TooLate", "TooMany", "Visitor", "Who", "WhySent",
+    "Workbench", "Worth", "WrongPassphrase",
+    "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
+    "describe_items", "diff_policies", "diff_records", "fetch", "file_faults", "find_ready_policy", "follow",
+    "follow_in_thread", "generate", "generate_pair", "holds_keys", "join_blocks", "lake_source", "moment_now",
+    "new_file", "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history",
+    "open_interlacing", "outcome_of", "parse_cases", "parse_condition", "parse_coordinate", "parse_facts",
+    "parse_policy", "parse_predicate", "parse_served", "parse_time", "parse_who", "policy_in_force",
+    "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
+    "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
+    "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
+    "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
+    "tai_from_nanoseconds", "tell_held", "try_policy", "words_of", "write_policy", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
+    "arrangement": ("Arrangement", "PeerGroup", "Terms", "read_arrangement"),
+    "capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
+    "cursors": ("KeptCursors",),
+    "exchange": (
+        "CHOICES", "ExchangeChoices", "ExchangeEnd", "Exchanges", "Guard", "PeerNotProven", "PolicyHost",
+        "moment_now", "open_exchanges",
+    ),
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
+    "following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
+    "history": ("note_exchange", "open_history", "policy_in_force"),
+    "interlacing": ("Asked", "ExchangeProgress", "Interlacing", "Standing", "open_interlacing", "run_sync"),
     "lake": ("LakeAnswers", "NoSuchTable", "SparkLake", "lake_source"),
+    "lakeconverge": ("converge_lakes",),
     "layout": ("Block", "cut_blocks", "join_blocks"),
+    "metrics": ("Metrics", "serve_metrics"),
+    "operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
+    "outcome": ("EXIT_CODES", "Outcome", "outcome_of", "words_of"),
+    "peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
     "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
     "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records"),
     "policyfaults": ("PolicyFault",),
@@ -167,14 +214,23 @@ _ROOMS = {
     ),
     "policyparse": ("check_policy", "parse_policy", "read_policy"),
     "policytrial": ("CaseOutcome", "tell_held", "try_policy"),
+    "quotas": ("DayLimits", "QuotaSpent", "Quotas", "TooMany"),
     "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
+    "replaying": ("CannotReplay", "Part", "Replay", "read_part", "replay_capture"),
     "resident": ("ResidentFacts",),
     "rules": (
         "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused", "parse_predicate",
         "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file",
         "summarize_diagnostics",
     ),
+    "serverfaults": ("ServerFault", "ServerRefused"),
+    "serverfile": ("BadValue", "parse_served", "read_server"),
+    "serverlog": ("Reports", "ServerLog"),
+    "serving": ("Serving",),
+    "sharing": ("Share", "Sharing"),
+    "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
+    "whysent": ("Sending", "Shown", "WhySent", "Worth"),
     "workbench": (
         "Answers", "Evaluated", "HeldFacts", "NotDerived", "RuleProfile", "Workbench", "compile_wanted",
     ),

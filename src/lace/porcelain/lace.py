@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Self, TypedDict, Unpack
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
@@ -22,7 +22,7 @@ from lace.porcelain.export import ExportReport, Target, record_pieces, write_pie
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
 from lace.porcelain.journal import Journal
-from lace.porcelain.place import imports_folder, make_place, store_file
+from lace.porcelain.place import history_file, imports_folder, make_place, store_file
 from lace.porcelain.reference import ShortId, choose, find_record, parse_reference
 from lace.porcelain.rejects import RejectFile
 from lace.porcelain.table import (
@@ -53,6 +53,17 @@ from lace.stores import (
     find_sources,
 )
 from lace.text import RecordId, Tai, is_foreign_record_id
+
+if TYPE_CHECKING:
+    from lace.drive import Account, ExchangeEntry, ExchangeNotes, History
+    from lace.interlace import InterlaceResult
+    from lace.porcelain.exchange import Exchanges
+    from lace.porcelain.following import Followed
+    from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
+    from lace.porcelain.operations import Delivery
+    from lace.porcelain.peerpolicy import PolicyBook
+    from lace.porcelain.policyfile import PolicyFile
+    from lace.porcelain.whysent import WhySent
 
 LINK_HEADER: Final = "+Link"
 
@@ -105,19 +116,32 @@ class Lace:
     True
     """
 
-    def __init__(self, store: Store | None = None, *, journal: Path | None = None) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        journal: Path | None = None,
+        history: Path | None = None,
+        read_only: bool = False,
+    ) -> None:
         """Work with a store that is open already, or with a new one in memory.
 
-        `journal` is the folder that remembers how far an interrupted import came.
+        `journal` is the folder that remembers how far an interrupted import came, and `history` the file
+        that exchanges are noted in; without one they are noted in memory.
         """
         self.store: Store = MemoryStore() if store is None else store
         self._journal = None if journal is None else Journal(journal)
+        self._history_file = history
+        self._read_only = read_only
+        self._history: History | None = None
+        self._exchanges: Exchanges | None = None
 
     @classmethod
     def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
         """Make a new lace in a folder: its store lies in the folder `.lace` there."""
         file = make_place(check_path(Path(path)))
-        return cls(SqliteStore(file, admit_inner=admit_inner), journal=imports_folder(file))
+        store = SqliteStore(file, admit_inner=admit_inner)
+        return cls(store, journal=imports_folder(file), history=history_file(file))
 
     @classmethod
     def open(cls, path: str | Path = ".", *, read_only: bool = False, admit_inner: bool = False) -> Lace:
@@ -127,7 +151,8 @@ class Lace:
         """
         file = store_file(check_path(Path(path)))
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
-        return cls(store, journal=None if read_only else imports_folder(file))
+        journal = None if read_only else imports_folder(file)
+        return cls(store, journal=journal, history=history_file(file), read_only=read_only)
 
     @classmethod
     def open_lake(cls, path: str | Path, *, version: int | None = None) -> Lace:
@@ -323,8 +348,125 @@ class Lace:
         """Return the store in numbers."""
         return self.store.stats()
 
+    @property
+    def kept(self) -> History:
+        """Where exchanges with this lace are noted."""
+        if self._history is None:
+            from lace.porcelain.history import open_history
+
+            self._history = open_history(self._history_file, read_only=self._read_only)
+        return self._history
+
+    def history(
+        self,
+        *,
+        peer: str | None = None,
+        since: str | None = None,
+        plan: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[ExchangeEntry]:
+        """Yield the exchanges that this lace took part in, the newest first.
+
+        `peer` is a verifier or the beginning of one, a part of an address, or `anonymous`; `since` a time
+        that people type; `plan` an `E.` id or the beginning of one.
+        """
+        from lace.drive import Wanted
+
+        start = None if since is None else parse_time(since, now_tai())
+        return self.kept.exchanges(Wanted(peer, start, plan, limit))
+
+    def exchange(self, number: int) -> Account:
+        """Return one exchange in full: what was agreed on, what moved, and how it ended."""
+        return self.kept.exchange(number)
+
+    def why_sent(self, reference: str, *, peer: str | None = None, explain: int | None = None) -> WhySent:
+        """Say every time that a record left, to whom and why, and how it came.
+
+        The newest ten are explained, or as many as `explain` says.
+        """
+        from lace.porcelain.whysent import EXPLAINED, why_sent
+
+        count = EXPLAINED if explain is None else explain
+        return why_sent(self.kept, self.store, self.find(reference), peer=peer, explain=count)
+
+    def note_exchange(
+        self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None
+    ) -> ExchangeNotes:
+        """Return what watches an exchange that begins now and notes it in the history of this lace.
+
+        It is the `observe` of a `Side` or a `Party`. `peer` is for whom our operand was chosen, where a
+        transport proved somebody.
+        """
+        from lace.porcelain.history import note_exchange
+
+        return note_exchange(self.kept, self.store, now_tai, policy, peer=peer, address=address)
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """What all exchanges with this lace share: its resident facts, its history, what peers advertised."""
+        if self._exchanges is None:
+            from lace.porcelain.exchange import open_exchanges
+
+            file = None if self._read_only else self._history_file
+            self._exchanges = open_exchanges(self.store, self.kept, file)
+        return self._exchanges
+
+    def interlace(
+        self,
+        address: str,
+        policy: PolicyFile | PolicyBook | str | Path,
+        *,
+        stays_open: bool = False,
+        **asked: Unpack[Asked],
+    ) -> Interlacing:
+        """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
+        from lace.porcelain.interlacing import open_interlacing
+
+        return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
+
+    def sync(
+        self,
+        address: str,
+        policy: PolicyFile | PolicyBook | str | Path,
+        *,
+        progress: Callable[[ExchangeProgress], None] | None = None,
+        **asked: Unpack[Asked],
+    ) -> InterlaceResult:
+        """Exchange with whoever is at an address until both have what they want, and say how that ended."""
+        from lace.porcelain.interlacing import run_sync
+
+        return run_sync(self.interlace(address, policy, **asked), progress)
+
+    def follow(
+        self, address: str, policy: PolicyFile | PolicyBook | str | Path, **asked: Unpack[Asked]
+    ) -> Iterator[Followed]:
+        """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
+        from lace.porcelain.following import follow_in_thread
+
+        return follow_in_thread(lambda: self.interlace(address, policy, stays_open=True, **asked))
+
+    def fetch(
+        self, address: str, reference: str, policy: PolicyFile | None = None, **asked: Unpack[Asked]
+    ) -> InterlaceResult:
+        """Fetch what an id in full or a `//group//app//name` names from a lace elsewhere, and store it."""
+        from lace.porcelain.operations import fetch, select_reference
+
+        return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
+
+    def deliver(
+        self, address: str, *references: str, policy: PolicyFile | None = None, **asked: Unpack[Asked]
+    ) -> Delivery:
+        """Bring records of this lace to one elsewhere, and say what became of each."""
+        from lace.porcelain.operations import deliver
+
+        return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
+
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store and of the history."""
+        if self._exchanges is not None:
+            self._exchanges.close()
+        if self._history is not None:
+            self._history.close()
         self.store.close()
 
     def __enter__(self) -> Self:

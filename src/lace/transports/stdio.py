@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -17,7 +19,7 @@ from lace.transports.faults import NotReached, NotServed, explain
 from lace.transports.options import OPTIONS, Options
 from lace.transports.proven import Proven
 from lace.transports.serving import Handler, Server
-from lace.transports.stream import BufferedStream, Stream
+from lace.transports.stream import BufferedStream, SocketStream, Stream
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
@@ -69,41 +71,68 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
 
 
 @asynccontextmanager
-async def _own(index: int, options: Options) -> AsyncIterator[BufferedStream]:
+async def _own(index: int, options: Options) -> AsyncIterator[Stream]:
     """Lend out our stdin and stdout as a stream."""
-    loop = asyncio.get_running_loop()
-    # Both may be the very same terminal or socket, and others have it too: it is given back as it was.
-    blocking = os.get_blocking(STDIN), os.get_blocking(STDOUT)
-    kept = os.dup(STDIN), os.dup(STDOUT)
+    # A terminal or socket may be others' too: it is given back as it was. A pipe is not: while we kept a copy
+    # of our end, the peer would not see it closed.
+    kept = {number: os.dup(number) for number in (STDIN, STDOUT) if not _is_pipe(number)}
+    blocking = {number: os.get_blocking(number) for number in kept}
     given = os.dup(STDIN), os.dup(STDOUT)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, STDIN)
     os.close(nothing)
     os.dup2(STDERR, STDOUT)
+    proven = Proven(str(STDIO), remote=f"process {os.getppid()}")
     try:
-        reader = asyncio.StreamReader(limit=options.buffer_bytes)
-        try:
-            reading, _ = await loop.connect_read_pipe(
-                lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given[0], "rb", buffering=0)
-            )
-            transport, protocol = await loop.connect_write_pipe(
-                lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
-                os.fdopen(given[1], "wb", buffering=0),
-            )
-        except ValueError as error:
-            reason = "stdin and stdout must be pipes, sockets or a terminal, and not files"
-            raise NotServed(address=str(STDIO), reason=reason) from error
-        writer = asyncio.StreamWriter(transport, protocol, None, loop)
-        proven = Proven(str(STDIO), remote=f"process {os.getppid()}")
-        stream = BufferedStream(reader, writer, proven, index, options)
-        try:
-            yield stream
-            await stream.close()
-        finally:
-            stream.abort()
-            reading.close()
+        async with _lend(given, proven, index, options) as stream:
+            try:
+                yield stream
+                await stream.close()
+            finally:
+                stream.abort()
     finally:
-        for number, (copy, was) in enumerate(zip(kept, blocking, strict=True)):
+        for number, copy in kept.items():
             os.dup2(copy, number)
             os.close(copy)
-            os.set_blocking(number, was)
+            os.set_blocking(number, blocking[number])
+
+
+def _is_pipe(number: int) -> bool:
+    return stat.S_ISFIFO(os.fstat(number).st_mode)
+
+
+@asynccontextmanager
+async def _lend(
+    given: tuple[int, int], proven: Proven, index: int, options: Options
+) -> AsyncIterator[Stream]:
+    """Make a stream of two descriptors, which are closed in the end."""
+    if _is_one_socket(*given):
+        # As ssh and inetd have it. Two pipe transports would take what comes for the end of what goes.
+        os.close(given[1])
+        sock = socket.socket(fileno=given[0])
+        yield SocketStream(sock, proven, index, options)
+        return
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=options.buffer_bytes)
+    try:
+        reading, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given[0], "rb", buffering=0)
+        )
+        transport, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
+            os.fdopen(given[1], "wb", buffering=0),
+        )
+    except ValueError as error:
+        reason = "stdin and stdout must be pipes, sockets or a terminal, and not files"
+        raise NotServed(address=str(STDIO), reason=reason) from error
+    try:
+        yield BufferedStream(
+            reader, asyncio.StreamWriter(transport, protocol, None, loop), proven, index, options
+        )
+    finally:
+        reading.close()
+
+
+def _is_one_socket(left: int, right: int) -> bool:
+    one, other = os.fstat(left), os.fstat(right)
+    return stat.S_ISSOCK(one.st_mode) and os.path.samestat(one, other)

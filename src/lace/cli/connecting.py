@@ -1,0 +1,120 @@
+"""What the verbs that reach other laces share: where, under which policy, who we are and whom we expect."""
+
+from __future__ import annotations
+
+from argparse import REMAINDER, ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lace.cli.command import Call
+from lace.cli.grammar import Usage
+from lace.cli.passphrases import add_passphrase, open_key
+from lace.cli.policyfiles import DEFAULT_FILE, chosen_peer
+
+if TYPE_CHECKING:
+    from lace.porcelain import Asked
+    from lace.transports import Options
+
+CODES = """\
+Ends with 0 converged, 1 incomplete, 4 refused, 5 peer error, 7 local error, 9 not reached, 10 timeout."""
+
+
+def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
+    """Add the options of a connection to another lace; some verbs have one for passphrases already."""
+    group = parser.add_argument_group("the exchange")
+    group.add_argument(
+        "--policy", metavar="FILE",
+        help=f"our policy (else {DEFAULT_FILE} beside the store, else none: nothing is exposed)",
+    )  # fmt: skip
+    group.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
+    if passphrase:
+        add_passphrase(group)  # type: ignore[arg-type]
+    group.add_argument(
+        "--require-peer", metavar="PEER",
+        help="whom the peer must prove to be: a verifier, or the name of one of your keys",
+    )  # fmt: skip
+    group.add_argument(
+        "--prove-in-clear", action="store_true",
+        help="prove it over plain tcp and ws too, where somebody in between could pass it on",
+    )  # fmt: skip
+    group.add_argument(
+        "--timeout", metavar="SECONDS", type=parse_seconds, help="give up after so long; what came stays"
+    )
+    add_tls(group)  # type: ignore[arg-type]
+
+
+def add_tls(parser: ArgumentParser) -> None:
+    """Add the options of wss."""
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", action="append", default=[],
+        help="for wss: trust these authorities, and not the system's",
+    )  # fmt: skip
+    parser.add_argument("--tls-name", metavar="NAME", help="for wss: the name that the certificate must have")
+
+
+def add_command(parser: ArgumentParser) -> None:
+    """Add the command of stdio: everything behind it belongs to the command."""
+    parser.add_argument(
+        "--command", metavar="CMD", dest="child", nargs=REMAINDER, default=[],
+        help="for stdio: start this and talk to it; it takes the rest of the line",
+    )  # fmt: skip
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time.
+
+    >>> parse_seconds("2.5")
+    2.5
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no time: write seconds, such as 30 or 2.5")
+    return seconds
+
+
+def check_address(call: Call, text: str, *, child: bool = True) -> str:
+    """Return an address in its one form, or refuse it; a command goes with stdio alone."""
+    from lace.iltp import parse_address
+
+    address = str(parse_address(text))
+    if child and call.args.child and address != "stdio":
+        raise Usage(reason="--command goes with the address stdio", command=call.args.parser.prog)
+    return address
+
+
+def chosen_options(call: Call) -> Options:
+    """Return how to connect."""
+    from lace.transports import Options, Tls
+
+    args = call.args
+    tls = Tls(authorities=tuple(map(Path, args.tls_ca)), server_name=args.tls_name)
+    return Options(tls=tls, command=tuple(args.child))
+
+
+def asked_for(call: Call) -> Asked:
+    """Return what the options say about an exchange."""
+    args = call.args
+    asked: dict[str, Any] = {
+        "sign": None if args.sign_as is None else open_key(call.keyring(), args.sign_as, args),
+        "expected": chosen_peer(call, args.require_peer),
+        "timeout": args.timeout,
+        "options": chosen_options(call),
+        "prove_in_clear": args.prove_in_clear,
+    }
+    return asked  # type: ignore[return-value]
+
+
+def on_end_signals(end: Callable[[], None]) -> None:
+    """Call something on SIGINT and SIGTERM, in the loop that runs; outside the main thread there are none."""
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.add_signal_handler(number, end)

@@ -1,0 +1,154 @@
+"""lace serve"""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lace.cli.command import Call, Command
+from lace.cli.connecting import parse_seconds
+from lace.cli.grammar import parse_count
+from lace.cli.passphrases import add_passphrase, open_key
+from lace.cli.policyfiles import DEFAULT_FILE
+from lace.cli.rulefiles import telling
+
+if TYPE_CHECKING:
+    from lace.porcelain import Arrangement
+
+DEFAULT_SERVER_FILE = "lace.serve"
+_WORDS = {
+    "policy": "policy",
+    "sign_as": "sign-as",
+    "certificate": "certificate",
+    "certificate_key": "certificate-key",
+    "public_certificate": "public-certificate",
+    "log_format": "log-format",
+    "log": "log",
+    "metrics": "metrics",
+    "grace": "grace-seconds",
+    "allow": "allow",
+    "deny": "deny",
+    "user": "user",
+}
+"""Options that are words of a server file."""
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "addresses", metavar="ADDRESS", nargs="*",
+        help="where: stdio, unix:/path, tcp:host:port, ws:host:port or wss:host:port; port 0 is a free one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", metavar="FILE",
+        help=f"a server file: peers, lists and limits (else {DEFAULT_SERVER_FILE} beside the store)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--policy", metavar="FILE", help=f"the policy for everybody (else {DEFAULT_FILE} beside the store)"
+    )
+    parser.add_argument("--check", action="store_true", help="read everything, say what is wrong, and end")
+    parser.add_argument("--once", action="store_true", help="serve one exchange, and end as it ended")
+    who = parser.add_argument_group("who")
+    who.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
+    add_passphrase(who)  # type: ignore[arg-type]
+    for name, text in (("--allow", "serve nobody else"), ("--deny", "do not serve")):
+        who.add_argument(
+            name, metavar="WHO", action="append",
+            help=f"{text}: a verifier, a network, user:NAME, a transport, proven or anonymous",
+        )  # fmt: skip
+    who.add_argument(
+        "--user", metavar="'NAME V.….H3'", action="append",
+        help="whose verifier a user of this machine is, who comes by a unix socket",
+    )  # fmt: skip
+    tls = parser.add_argument_group("TLS")
+    tls.add_argument("--certificate", metavar="FILE", help="for wss")
+    tls.add_argument("--certificate-key", metavar="FILE", help="its key, where it is in a file of its own")
+    tls.add_argument(
+        "--public-certificate", metavar="FILE", help="for ws behind a proxy: the certificate of the proxy"
+    )
+    watch = parser.add_argument_group("watching")
+    watch.add_argument("--log", metavar="FILE", help="append the log to this file (else stderr)")
+    watch.add_argument("--log-format", metavar="FORMAT", help="json or text (text; json with --json)")
+    watch.add_argument(
+        "--metrics",
+        metavar="PORT",
+        type=parse_count,
+        help="numbers for Prometheus on this port of the loopback",
+    )
+    watch.add_argument(
+        "--grace", metavar="SECONDS", type=parse_seconds,
+        help="how long exchanges may end when the server is stopped (10)",
+    )  # fmt: skip
+
+
+def _run(call: Call) -> int:
+    from lace.porcelain import read_arrangement
+
+    path, given = _named(call)
+    with telling(call.out):
+        arrangement = read_arrangement(path, given)
+    if call.args.check:
+        call.out.result(_summary(arrangement), _told(arrangement))
+        return 0
+    from lace.cli.serverun import ServerRun, log_of
+
+    name = arrangement.sign_as
+    secret = None if name is None else open_key(call.keyring(), name, call.args)
+    with call.open() as lace, log_of(call, arrangement) as log:
+
+        def again() -> Arrangement:
+            return read_arrangement(path, given)
+
+        return asyncio.run(ServerRun(call, lace, arrangement, again, secret=secret, log=log).serve())
+
+
+def _named(call: Call) -> tuple[Path | None, list[tuple[str, str]]]:
+    """Return the server file, where there is one, and what the command line says in its words."""
+    from lace.porcelain import store_file
+
+    args = call.args
+    beside = store_file(call.world.find_lace(args.store))
+    path = None if args.config is None else Path(args.config)
+    if path is None and beside.with_name(DEFAULT_SERVER_FILE).exists():
+        path = beside.with_name(DEFAULT_SERVER_FILE)
+    given = [("address", each) for each in args.addresses]
+    for option, word in _WORDS.items():
+        value = getattr(args, option)
+        for each in value if isinstance(value, list) else [value]:
+            given += [] if each is None else [(word, f"{each:g}" if isinstance(each, float) else str(each))]
+    if path is None and args.policy is None and beside.with_name(DEFAULT_FILE).exists():
+        given.append(("policy", str(beside.with_name(DEFAULT_FILE))))
+    return path, given
+
+
+def _summary(arrangement: Arrangement) -> str:
+    where = " ".join(map(str, arrangement.addresses))
+    groups = "".join(f" [{group.name}]" for group in arrangement.groups)
+    return f"no errors; {where}{f'; groups:{groups}' if groups else ''}"
+
+
+def _told(arrangement: Arrangement) -> dict[str, Any]:
+    return {
+        "addresses": [str(each) for each in arrangement.addresses],
+        "policy": None if arrangement.policy is None else arrangement.policy.name,
+        "groups": [group.name for group in arrangement.groups],
+    }
+
+
+COMMAND = Command(
+    "serve",
+    "serve this lace to other laces",
+    "Many exchanges go on at once, over any mixture of addresses. A policy says what everybody gets; a "
+    "server file says who gets something else, who is not served, and how much anybody may have. SIGTERM "
+    "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file and its policies again. "
+    "The first line on stdout says where the server is, with --json as an object; the log goes to stderr.",
+    (
+        "lace policy new group town.policy --set town=u",
+        "lace serve tcp:127.0.0.1:0 --policy town.policy --check",
+        "echo policy town.policy > lace.serve && echo address stdio >> lace.serve",
+        "lace serve --config lace.serve --deny 203.0.113.0/24 --check --json",
+    ),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,91 @@
+"""lace sync"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lace.cli.command import Call, Command
+from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
+from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
+from lace.cli.policyfiles import chosen_policy
+
+if TYPE_CHECKING:
+    from lace.porcelain import CaptureWriter, ExchangeProgress
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("address", metavar="ADDRESS", help="tcp:HOST:PORT, unix:PATH, ws:…, wss:…, or stdio")
+    add_connecting(parser)
+    parser.add_argument("--report", action="store_true", help="name each record that moved, or did not")
+    parser.add_argument(
+        "--capture", metavar="FILE", help="write what both sides say to a new file, for `lace replay`"
+    )
+    add_command(parser)
+
+
+@contextmanager
+def capturing(path: str | None, address: str) -> Iterator[CaptureWriter | None]:
+    """Lend what captures an exchange of ours in a file, where one was named."""
+    from lace.porcelain import CaptureWriter, FileExists, file_faults, now_tai
+
+    if path is None:
+        yield None
+        return
+    with file_faults(Path(path)):
+        try:
+            file = Path(path).open("xb")  # noqa: SIM115 - closed below
+        except FileExistsError:
+            raise FileExists(where=path) from None
+    with file:
+        writer = CaptureWriter(file, "this lace", address, now_tai(), time.monotonic)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def _run(call: Call) -> int:
+    from lace.porcelain import EXIT_CODES, outcome_of, run_sync
+
+    args, out = call.args, call.out
+    address = check_address(call, args.address)
+    policy, asked = chosen_policy(call), asked_for(call)
+    with call.open() as lace, capturing(args.capture, address) as tap, exchange_bar(address) as show:
+        asked["tap"] = tap
+        began = time.monotonic()
+        exchange = lace.interlace(address, policy, **asked)
+
+        def progress(now: ExchangeProgress) -> None:
+            out.kept = "what came until then is stored"
+            show(now)
+
+        result = run_sync(exchange, progress)
+        seconds = time.monotonic() - began
+        if address == "stdio" and not args.child:
+            # Our stdout was the stream, and whoever started us reads it.
+            for line in summary(result, exchange.standing(), seconds):
+                out.note(line)
+        elif out.as_json:
+            out.value(told_result(result, exchange.standing(), address, seconds))
+        else:
+            if args.report:
+                write_moved(out, lace, result)
+            for line in summary(result, exchange.standing(), seconds):
+                out.line(line)
+    return EXIT_CODES[outcome_of(result)]
+
+
+COMMAND = Command(
+    "sync",
+    "exchange records with another lace until both have what they want",
+    "What is wanted, and what the other may see, is said by a policy; without one everything is wanted and "
+    f"nothing is shown. What came is stored, whatever happens then. {CODES} With --json one object.",
+    ("lace sync stdio --policy both.policy --command lace serve stdio --store copy --policy both.policy",),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,342 @@
+"""One side of one exchange, made of an open lace, a policy, and what a transport proves.
+
+    exchanges = Exchanges(lace.store, history=…, cursors=…)
+    end = exchanges.begin(policy, stream.proven.link(), index=stream.index, choices=…, observe=…)
+    result = await transports.exchange(stream, end)
+
+Rules of this file:
+1. All exchanges of one store share its resident facts. Each end is driven by one thread, its own.
+2. Who the peer is decides which sections of a policy are in force; see `peerpolicy`.
+3. Somebody who is expected must prove to be there, by the transport or by the signer proof, before anything
+   is evaluated or advertised.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lace.drive import (
+    ExchangeNotes,
+    History,
+    Host,
+    Observer,
+    Side,
+    StoreSnapshots,
+    Wired,
+    watch_all,
+)
+from lace.errors import LaceError, PolicyError, StoreError
+from lace.iltp import Connection, StreamLimits
+from lace.interlace import (
+    Cursor,
+    Dice,
+    Evaluated,
+    EvaluationFailed,
+    ExchangeLimits,
+    Link,
+    LocalLimits,
+    Moment,
+    NeedEvaluation,
+    PlanAgreed,
+    Prepared,
+    RecordsStored,
+    Settings,
+    StoreFailed,
+)
+from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.porcelain.cursors import KeptCursors
+from lace.porcelain.lace import now_tai
+from lace.porcelain.peerpolicy import PolicyBook, Presented, present
+from lace.porcelain.place import cursors_file
+from lace.porcelain.policyfile import PolicyFile
+from lace.porcelain.sharing import Share, Sharing
+from lace.signing import Secret
+from lace.stores import Store
+from lace.text import Verifier
+
+ME: Final = "this lace"
+SEED_BYTES: Final = 32
+
+_log = logging.getLogger("lace.porcelain")
+
+
+class PeerNotProven(PolicyError):
+    """A peer that is not, or does not prove to be, whom we expect."""
+
+    code = "exchange/peer-not-proven"
+    text = "the peer was expected to prove that it is {expected}, and {found}; nothing was exchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeChoices:
+    """How one side wants an exchange to go."""
+
+    stays_open: bool = False
+    """Idle at the fixed point and go on when something changes, instead of ending there."""
+    secret: Secret | None = field(default=None, repr=False)
+    """Prove with it who we are, where the link allows that."""
+    expected: Verifier | None = None
+    """Whom the peer must prove to be."""
+    operation: Module | None = None
+    """A selector that narrows our operand: what one get, list or put is about."""
+    limits: ExchangeLimits = field(default_factory=ExchangeLimits)
+    local: LocalLimits = field(default_factory=LocalLimits)
+    evaluation: OperandLimits = field(default_factory=OperandLimits)
+    partitions: bool = True
+    partition_start: int | None = 0
+    """The extension of partitions that begin with few characters; None does not offer it."""
+    all_fields: bool = False
+    tick_interval: int = 10_000_000_000
+    dice: Dice | None = field(default=None, repr=False)
+    """Randomness that was thrown before, where an exchange is to be repeated exactly."""
+
+
+CHOICES: Final = ExchangeChoices()
+
+
+def moment_now() -> Moment:
+    """Read both clocks; the second one is that of an event loop."""
+    return Moment(now_tai(), time.monotonic())
+
+
+class Guard:
+    """Watches over one exchange and may stop it; this one lets everything happen.
+
+    It is called in the thread that drives the end.
+    """
+
+    def admit(self, peer: Verifier | None) -> OperandLimits | None:
+        """Raise where nothing is to be exchanged with whom the peer proved to be; None changes no limits."""
+        return None
+
+    def store(self, size: int) -> None:
+        """Raise where so many bytes of records are not to be stored."""
+
+    def evaluated(self, seconds: float) -> None:
+        """Take note of how long an evaluation took, without the time spent waiting for others."""
+
+
+NOBODY: Final = Guard()
+
+
+class PolicyHost(Host):
+    """A host whose policy is chosen when the peer is known, over facts that it shares with others."""
+
+    def __init__(
+        self,
+        store: Store,
+        presented: Presented,
+        choices: ExchangeChoices,
+        *,
+        sharing: Sharing,
+        snapshots: StoreSnapshots,
+        precompiled: Precompiled,
+        cursors: MutableMapping[str, Cursor] | None = None,
+        cursor_key: str | None = None,
+        guard: Guard = NOBODY,
+    ) -> None:
+        super().__init__(
+            store,
+            owner=ME,
+            limits=choices.evaluation,
+            now=self._time,
+            cursors=cursors,
+            cursor_key=cursor_key,
+            precompiled=precompiled,
+            snapshots=snapshots,
+        )
+        self._presented = {presented.module.id: presented}
+        self.presented = presented
+        """What is presented from the next epoch on."""
+        self._expected = choices.expected
+        self._sharing = sharing
+        self._share: Share | None = None
+        self._guard = guard
+        self.have: frozenset[str] = frozenset()
+        """The records of the last evaluation."""
+
+    def _time(self) -> float:
+        return time.monotonic() if self._share is None else self._share.now()
+
+    def present(self, presented: Presented) -> None:
+        """Go on with another policy from the next epoch on."""
+        self.presented = presented
+        self._presented[presented.module.id] = presented
+
+    def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
+        """Choose the policy for whom the peer proved to be, and compile it for the plan."""
+        peer = agreed.peer
+        try:
+            self._check_expected(peer)
+            self._limits = self._guard.admit(peer) or self._limits
+            presented = self._presented[agreed.plan.operands[agreed.side].module.id]
+            active = presented.active(peer)
+        except LaceError as error:
+            return EvaluationFailed(error)
+        self._views = Views(ME, active.exposure)
+        self._restrictions = active.restrictions
+        with self._sharing.held():
+            return super().prepare(agreed)
+
+    def _check_expected(self, peer: Verifier | None) -> None:
+        if self._expected is not None and peer != self._expected:
+            found = "it proved nothing" if peer is None else f"it is {peer}"
+            raise PeerNotProven(expected=self._expected, found=found)
+
+    def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        """Evaluate the policy over the store as it is now, beside other exchanges."""
+        with self._sharing.held() as share:
+            self._share = share
+            began = share.now()
+            try:
+                answer = super().evaluate(need)
+                if isinstance(answer, Evaluated):
+                    self.have = self._snapshots.have
+                    # Read while the facts are ours; later they are only looked up.
+                    _ = answer.evaluation.may_send, answer.evaluation.may_request
+            finally:
+                self._share = None
+                seconds = share.now() - began
+        self._guard.evaluated(seconds)
+        return answer
+
+    def commit(self) -> RecordsStored | StoreFailed | None:
+        """Store what has arrived, where the guard lets it."""
+        try:
+            if self._arrived:
+                self._guard.store(sum(record.size for record in self._arrived))
+        except LaceError as error:
+            self._arrived.clear()
+            return StoreFailed(error)
+        return super().commit()
+
+    def remember(self, cursor: Cursor | None) -> None:
+        """Keep what the peer advertised, unless our own send set says the same without being told."""
+        decision = self.decision
+        if cursor is not None and decision is not None and decision.may_send.issuperset(cursor.claims):
+            if self._cursors is not None and self._key is not None:
+                with suppress(KeyError):
+                    del self._cursors[self._key]
+            return
+        super().remember(cursor)
+
+
+class ExchangeEnd(Wired):
+    """What a pump drives: one side, whose policy can be changed while it runs."""
+
+    def __init__(self, side: Side, host: PolicyHost, known: Verifier | None) -> None:
+        # The reader stops where the machine would: a block is held before anybody counts its facts.
+        most = side.machine.exchange.settings.limits.max_fact_block_bytes
+        super().__init__(side, Connection(StreamLimits(block_bytes=most)))
+        self.host = host
+        self._known = known
+
+    def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
+        """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
+
+        To be called in the thread of the end: `pump.post(lambda: end.change_policy(policy))`.
+        """
+        if self.side.machine.exchange.settings.stays_open:
+            presented = present(policy, self._known, self.host.presented.operation)
+            self.host.present(presented)
+            self.change_operand(presented.module)
+
+
+class Exchanges:
+    """What all exchanges of one store share."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        history: History | None = None,
+        cursors: MutableMapping[str, Cursor] | None = None,
+    ) -> None:
+        """Share a store; what moves is noted in `history`, what peers advertised remembered in `cursors`."""
+        self.store = store
+        self.history = history
+        self._cursors = cursors
+        self._snapshots = StoreSnapshots(store)
+        self._sharing = Sharing()
+        self._precompiled = Precompiled()
+
+    def close(self) -> None:
+        """Let go of what was remembered."""
+        if isinstance(self._cursors, KeptCursors):
+            self._cursors.close()
+
+    def begin(
+        self,
+        policy: PolicyFile | PolicyBook,
+        link: Link,
+        *,
+        index: int,
+        choices: ExchangeChoices = CHOICES,
+        observe: Observer | None = None,
+        now: Callable[[], Moment] = moment_now,
+        guard: Guard = NOBODY,
+    ) -> ExchangeEnd:
+        """Make one side of an exchange: `index` is 0 for the connecting side and 1 for the accepting one.
+
+        `observe` is told what happens, in the thread that drives the end; `guard` may refuse it there.
+        """
+        known = link.peer or choices.expected
+        presented = present(policy, known, choices.operation)
+        settings = Settings(
+            index=index,
+            module=presented.module,
+            dice=choices.dice or Dice(secrets.token_bytes(SEED_BYTES)),
+            stays_open=choices.stays_open,
+            limits=choices.limits,
+            local=choices.local,
+            link=link,
+            secret=choices.secret,
+            all_fields=choices.all_fields,
+            partitions=choices.partitions,
+            partition_start=choices.partition_start,
+            tick_interval=choices.tick_interval,
+        )
+        host = PolicyHost(
+            self.store,
+            presented,
+            choices,
+            sharing=self._sharing,
+            snapshots=self._snapshots,
+            precompiled=self._precompiled,
+            cursors=self._cursors,
+            # Whom we dialled is a good guess of what is advertised there; who dialled us may be anybody.
+            cursor_key=link.transport if index == 0 else None,
+            guard=guard,
+        )
+        notes = None if self.history is None else self._notes(self.history, link, host, now)
+        side = Side(settings, host, now, watch_all(notes, observe))
+        return ExchangeEnd(side, host, known)
+
+    def _notes(
+        self, history: History, link: Link, host: PolicyHost, now: Callable[[], Moment]
+    ) -> ExchangeNotes:
+        return ExchangeNotes(
+            history,
+            lambda: now().tai,
+            address=link.transport,
+            in_force=lambda viewer: host.presented.in_force(viewer),
+            version=self.store.version,
+            report=_report,
+        )
+
+
+def open_exchanges(store: Store, history: History, beside: Path | None) -> Exchanges:
+    """Return what exchanges of a store share; cursors lie beside the history file, where there is one."""
+    cursors = None if beside is None else KeptCursors(cursors_file(beside))
+    return Exchanges(store, history=history, cursors=cursors)
+
+
+def _report(fault: StoreError) -> None:
+    _log.warning("%s [%s]; the exchange goes on without a note of it for now", fault, fault.code)

@@ -1,0 +1,98 @@
+"""Two lakes, or a lake and a lace, brought to the fixed point of their policies.
+
+    converge_lakes("mine", "yours", (read_policy("mine.policy"), read_policy("yours.policy")))
+
+Rules of this file:
+1. What a policy file says is turned into what `lace.pipeline` takes, as for any exchange.
+2. Both sides are in one hand, so nobody signs: who a side is, is said and not proven over a wire.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lace.interlace import Dice, ExchangeLimits, Link, Moment, Settings
+from lace.porcelain.lace import Lace, now_tai
+from lace.porcelain.policyfile import PolicyFile
+from lace.text import Verifier
+
+if TYPE_CHECKING:
+    from lace.pipeline import ConvergeProgress, ConvergeReport, Lake, LakeParty, Session
+    from lace.stores import SqliteStore
+
+LOOPS: Final = 64
+"""Records that are found by following links come a link a loop; a policy that swings to and fro ends here."""
+SEED_BYTES: Final = 32
+_ALL_BYTES: Final = 1 << 62
+
+
+def converge_lakes(
+    left: str | Path,
+    right: str | Path,
+    policies: tuple[PolicyFile, PolicyFile],
+    *,
+    session: Session | None = None,
+    proven: tuple[Verifier | None, Verifier | None] = (None, None),
+    loops: int = LOOPS,
+    progress: Callable[[ConvergeProgress], None] | None = None,
+    dry_run: bool = False,
+) -> ConvergeReport:
+    """Run both policies to their fixed point over two lakes or laces.
+
+    `proven` says who each side is taken for by the other. Without a session no Spark is started, and
+    everything is done in this process.
+    """
+    from lace.pipeline import converge
+
+    opened: list[SqliteStore] = []
+    try:
+        parties = []
+        for index, place in enumerate((left, right)):
+            holder = _open(place, opened)
+            parties.append(_party(index, holder, policies[index], proven[index], proven[1 - index], loops))
+        now = Moment(now_tai(), time.monotonic())
+        return converge(parties[0], parties[1], session, now=now, progress=progress, dry_run=dry_run)
+    finally:
+        for store in opened:
+            store.close()
+
+
+def _open(place: str | Path, opened: list[SqliteStore]) -> Lake | SqliteStore:
+    """Open a lake; where there is none, a lace."""
+    from lace.pipeline import NotALake, open_lake
+    from lace.stores import SqliteStore
+
+    try:
+        return open_lake(place)
+    except NotALake:
+        if "://" in str(place) or not Path(place).exists():
+            raise
+    store = Lace.open(place).store
+    assert isinstance(store, SqliteStore)
+    opened.append(store)
+    return store
+
+
+def _party(
+    index: int,
+    holder: Lake | SqliteStore,
+    policy: PolicyFile,
+    here: Verifier | None,
+    peer: Verifier | None,
+    loops: int,
+) -> LakeParty:
+    from lace.pipeline import LakeParty
+
+    active = policy.active(peer)
+    settings = Settings(
+        index=index,
+        module=policy.operand(peer).module,
+        dice=Dice(secrets.token_bytes(SEED_BYTES)),
+        link=Link(here=here, peer=peer),
+        limits=ExchangeLimits(max_total_transferred_bytes=_ALL_BYTES, max_loop_iterations=loops),
+    )
+    return LakeParty(holder, settings, active.exposure, active.restrictions)

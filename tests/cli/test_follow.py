@@ -1,0 +1,54 @@
+"""lace follow: an open exchange by the verbs, with processes that come and go."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.porcelain import Lace
+from tests.cli.conftest import Run
+from tests.cli.servers import SECONDS, answering, kept_open, start
+from tests.porcelain.talking import OPEN, notes
+
+pytestmark = pytest.mark.net
+
+
+def test_follow_brings_what_the_other_stores_and_comes_back_and_ends_on_a_signal(
+    lace: Run, home: Path
+) -> None:
+    (home / "open.policy").write_text(OPEN)
+    address, other = f"unix:{home}/socket", Lace()
+    following = start("follow", address, "--policy", "open.policy", "--json", home=home)
+
+    def until(event: str, **wanted: Any) -> dict[str, Any]:
+        assert following.stdout is not None
+        for line in following.stdout:
+            told: dict[str, Any] = json.loads(line)
+            if told["event"] == event and all(told.get(name) == value for name, value in wanted.items()):
+                return told
+        raise AssertionError(f"no {event}")
+
+    try:
+        # Nobody is there yet: it waits and tries again.
+        assert until("disconnected")["retry_seconds"] > 0
+        with answering(home / "socket", kept_open(other)):
+            until("settled")
+            other.put_records(notes("b", 1))
+            assert until("received")["place"] == "//u//b//b/0"
+            until("settled", received=1)
+        until("disconnected")
+        with answering(home / "socket", kept_open(other)):
+            until("settled")
+            following.send_signal(signal.SIGTERM)
+            assert until("ended")["result"]["cause"] == "fixed-point"
+            assert until("disconnected")["retry_seconds"] is None
+        assert following.wait(SECONDS) == 0
+    finally:
+        following.kill()
+        following.communicate()
+    with Lace.open(home, read_only=True) as mine:
+        assert sum(1 for _ in mine.store.ids()) == 1

@@ -1,0 +1,214 @@
+"""lace serve: what it reads, what it says, how it is steered; and peers that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.porcelain import Lace, generate
+from tests.cli.conftest import Run
+from tests.porcelain.exchanges import OPEN
+from tests.porcelain.policies import ALICE, SELECT_ALL
+from tests.transports.ends import ids
+
+WRONG = f"""\
+address tcp:nowhere:x
+adress tcp:127.0.0.1:0
+policy none.policy
+rounds 7
+rounds 0
+metrics 70000
+[friends]
+peers V.abc {ALICE}
+policy wrong.policy
+[friends]
+exchanges 5
+[more]
+peers {ALICE}
+[em pty]
+"""
+
+
+def test_everything_that_is_wrong_with_a_server_file_is_said_at_once(lace: Run, home: Path) -> None:
+    (home / "wrong.policy").write_text("[select]\nSelectHave(P) :- Nothing.\n")
+    (home / "lace.serve").write_text(WRONG)
+    told = lace("serve", "--config", "lace.serve", "--deny", "bob", "--check", "--json")
+    assert told.code == 4
+    found = [(each["code"], each["range"]["start"]["line"] + 1) for each in told.error["diagnostics"]]
+    assert found == [
+        ("serve/value", 1),  # of the command line, which has no lines
+        ("serve/value", 1),
+        ("serve/word", 2),
+        ("serve/file", 3),
+        ("serve/repeated", 5),
+        ("serve/value", 6),
+        ("serve/value", 8),
+        ("serve/section", 10),
+        ("serve/nobody", 10),
+        ("serve/word", 11),
+        ("serve/twice", 13),
+        ("serve/section", 14),
+        ("serve/nobody", 14),
+    ], found
+    assert [each["code"] for each in told.error["policies"]] == ["policy/refused"]
+    shown = lace("serve", "--config", "lace.serve", "--check")
+    assert "did you mean address?" in shown.err
+    assert "wrong.policy:2" in shown.err
+    assert "lace.serve: 12 errors; 1 of its policies cannot be used" in shown.err
+
+
+def test_a_policy_and_an_address_are_enough(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    told = lace(
+        "serve", "tcp:127.0.0.1:0", "unix:/run/lace.sock", "--policy", "open.policy", "--check", "--json"
+    )
+    assert told.code == 0
+    assert told.values == [
+        {"addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"], "policy": "open.policy", "groups": []}
+    ]
+    nowhere = lace("serve", "--policy", "open.policy", "--check", "--json")
+    assert [each["code"] for each in nowhere.error["diagnostics"]] == ["serve/no-address"]
+
+
+def test_wss_needs_a_certificate_that_is_one(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    (home / "no.pem").write_text("nothing")
+    for more, words in (((), "needs a certificate"), (("--certificate", "no.pem"), "no certificate in PEM")):
+        told = lace("serve", "wss:127.0.0.1:0", "--policy", "open.policy", "--check", *more)
+        assert told.code == 4
+        assert words in told.err
+
+
+# Real processes.
+
+
+class Servers:
+    """Starts `lace` as people do, and leaves nothing behind."""
+
+    def __init__(self, home: Path) -> None:
+        bins = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        self.world = {"PATH": bins, "HOME": str(home), "LC_ALL": "C.UTF-8"}
+        self.home = home
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *argv: str | Path, log: str = "log", **more: Any) -> subprocess.Popen[bytes]:
+        with (self.home / log).open("ab") as file:
+            more = {"stdout": subprocess.PIPE, "stderr": file, **more}
+            child = subprocess.Popen(["lace", *map(str, argv)], cwd=self.home, env=self.world, **more)
+        self.started.append(child)
+        return child
+
+    def serve(self, *argv: str | Path, log: str = "log") -> tuple[subprocess.Popen[bytes], Any]:
+        """Start a server and wait until it is there."""
+        child = self.start("serve", *argv, "--json", log=log)
+        assert child.stdout is not None
+        return child, json.loads(child.stdout.readline() or (self.home / log).read_text())
+
+    def run(self, *argv: str | Path, code: int | None = 0) -> Any:
+        """Run something to its end; return its JSON."""
+        line = ["lace", "--json", *map(str, argv)]
+        done = subprocess.run(
+            line, cwd=self.home, env=self.world, capture_output=True, timeout=60, check=False
+        )
+        assert code is None or done.returncode == code, done.stderr.decode()
+        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+
+    def events(self, log: str = "log") -> list[Any]:
+        lines = (self.home / log).read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def wait_for(self, event: str, count: int = 1, log: str = "log") -> Any:
+        """Wait until the log tells of an event."""
+        for _ in range(2000):
+            found = [each for each in self.events(log) if each["event"] == event]
+            if len(found) >= count:
+                return found[-1]
+            select.select([], [], [], 0.01)
+        raise AssertionError(f"no {event} in {self.events(log)}")
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    found = Servers(tmp_path)
+    (tmp_path / "open.policy").write_text(OPEN)
+    with Lace.init(tmp_path / "a") as lace:
+        lace.put_records(generate(7, 500))
+    Lace.init(tmp_path / "b").close()
+    yield found
+    for child in found.started:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+
+
+@pytest.mark.net
+def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(servers: Servers) -> None:
+    home = servers.home
+    (home / "lace.serve").write_text(
+        f"address unix:{home}/s\naddress tcp:127.0.0.1:0\npolicy served.policy\n"
+    )
+    (home / "served.policy").write_text(f"[select]\n{SELECT_ALL}")
+    servers.run("key", "new", "me")
+    config = "--store", "a", "--config", "lace.serve", "--metrics", "0", "--sign-as", "me"
+    child, ready = servers.serve(*config, "--user", f"{os.getuid()} {ALICE}")
+    unix, tcp = ready["addresses"]
+    assert unix == f"unix:{home}/s"
+    asks = "--policy", "open.policy", "--require-peer", "me"
+    follower = servers.start("follow", unix, "--store", "b", *asks, stdout=subprocess.DEVNULL, log="follow")
+    assert servers.wait_for("agreed")["peer"] == ALICE, "whom the system and the server file prove"
+    assert tcp.startswith("tcp:127.0.0.1:")
+    (home / "served.policy").write_text("[select]\nnonsense\n")
+    child.send_signal(signal.SIGHUP)
+    refused = servers.wait_for("reload-refused")
+    assert refused["code"] == "serve/refused"
+    assert any("served.policy:2" in line for line in refused["details"])
+    (home / "served.policy").write_text(OPEN)
+    child.send_signal(signal.SIGHUP)
+    assert servers.wait_for("reloaded")["renegotiating"] == 1
+    assert servers.wait_for("round")["sent"] == 500
+    page = urllib.request.urlopen(ready["metrics"], timeout=10).read().decode()
+    assert "\nlace_records_sent_total 500\n" in page
+    assert '\nlace_reloads_total{outcome="refused"} 1\n' in page
+    assert "\nlace_exchanges_open 1\n" in page
+    follower.send_signal(signal.SIGSTOP)
+    child.send_signal(signal.SIGTERM)
+    servers.wait_for("stopping")
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(10) == 130, "the second signal aborts"
+    assert not (home / "s").exists()
+    follower.send_signal(signal.SIGCONT)
+    follower.send_signal(signal.SIGINT)
+    follower.wait(10)
+
+
+@pytest.mark.net
+def test_either_side_may_be_killed_and_the_next_exchange_goes_on(servers: Servers) -> None:
+    """SIGKILL in the middle of an exchange: what was stored stays, and both come to the same in the end."""
+    where = f"unix:{servers.home}/s"
+    child, _ = servers.serve(where, "--store", "a", "--policy", "open.policy")
+    client = servers.start("sync", where, "--store", "b", "--policy", "open.policy", log="sync")
+    servers.wait_for("agreed")
+    client.kill()
+    assert servers.wait_for("ended")["cause"] in ("peer-lost", "peer-closed")
+    again = servers.start("sync", where, "--store", "b", "--policy", "open.policy", "--json", log="sync")
+    servers.wait_for("agreed", 2)
+    child.kill()
+    assert again.wait(30) in (1, 4, 5)
+    # The socket of the killed server is taken over.
+    last, _ = servers.serve(where, "--store", "a", "--policy", "open.policy", "--once", log="second")
+    servers.run("sync", where, "--store", "b", "--policy", "open.policy")
+    assert last.wait(10) == 0
+    with Lace.open(servers.home / "a") as left, Lace.open(servers.home / "b") as right:
+        assert left.verify().sound
+        assert right.verify().sound
+        assert ids(left.store) == ids(right.store)

@@ -1,0 +1,157 @@
+"""lace sync, and get, ls and put with laces elsewhere: what moves, what is said, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lace.cli.outcomes import describe_progress
+from lace.interlace import ExchangeLimits
+from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
+from lace.transports import Stream, exchange
+from tests.cli.conftest import Run
+from tests.cli.servers import answering, serving
+from tests.porcelain.talking import OPEN, notes
+
+
+@pytest.fixture
+def there(home: Path) -> Path:
+    """A folder with another lace and the policy of both."""
+    folder = home.parent / "there"
+    folder.mkdir()
+    (folder / "open.policy").write_text(OPEN)
+    with Lace.init(folder / "b") as lace:
+        lace.put_records(notes("b", 4))
+    return folder
+
+
+@pytest.fixture
+def address(there: Path) -> Iterator[str]:
+    with serving(there / "b", there / "open.policy", f"unix:{there}/socket") as where:
+        yield where[0]
+
+
+def held(store: Path) -> int:
+    with Lace.open(store, read_only=True) as lace:
+        return sum(1 for _ in lace.store.ids())
+
+
+@pytest.mark.net
+def test_two_laces_converge_by_the_verbs(lace: Run, home: Path, there: Path, address: str) -> None:
+    with Lace.open(home) as mine:
+        mine.put_records(notes("a", 3) + notes("v", 2, group="v"))
+    policy = there / "open.policy"
+    done = lace("sync", address, "--policy", policy, "--report")
+    assert done.code == 0, done.err
+    assert "converged with a peer that proved nothing" in done.out
+    assert "received: 4 records" in done.out
+    assert "sent: 3 records" in done.out
+    assert "the other 2 are not for it" in done.out
+    assert sum(line.startswith("received  P.") for line in done.lines) == 4
+    assert held(there / "b") == 7
+    (told,) = lace("sync", address, "--policy", policy, "--json").values
+    assert (told["outcome"], told["received_hashes"], told["standing"]["may_send"]) == ("converged", [], 7)
+    # Get, ls and put with the same lace elsewhere.
+    with Lace.open(there / "b") as other:
+        other.put(b"later", group="u", app="new", name="one")
+        other.put(b"hidden", group="v", app="new", name="two")
+    assert lace("get", "//u//new//one", "--from", address).out == "later"
+    absent = lace("get", "//v//new//two", "--from", address)
+    assert (absent.code, "there is no record at //v//new//two" in absent.err) == (1, True)
+    (home / "note.txt").write_text("mine")
+    put = lace("put", "--group", "u", "--app", "sent", "note.txt", "--to", address)
+    assert (put.code, "1 record sent" in put.err) == (0, True)
+    with Lace.open(there / "b", read_only=True) as other:
+        assert other.get("//u//sent//note.txt").id == put.out.strip()
+    with Lace.init(home / "third"):
+        pass
+    listed = lace("ls", "--store", "third", "--from", address, "--where", "App=b", "-q")
+    assert (listed.code, len(listed.lines), held(home / "third")) == (0, 4, 4)
+
+
+@pytest.mark.net
+def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: Path, there: Path) -> None:
+    assert run("key", "new", "me").code == run("key", "new", "you").code == run("init").code == 0
+    policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")
+    words = ("tcp:127.0.0.1:0", f"unix:{there}/socket", "--sign-as", "you", "--keys", keys)
+    asked = ("--policy", policy, "--sign-as", "me", "--require-peer", "you", "--json")
+    with serving(there / "b", policy, *words) as (tcp, unix):
+        # On plain tcp nobody proves anything, unless both sides say so.
+        done = run("sync", tcp, *asked)
+        (told,) = done.values
+        assert (done.code, told["outcome"]) == (4, "refused")
+        assert told["words"].endswith(
+            "and it proved nothing; nothing was exchanged [exchange/peer-not-proven]"
+        )
+        (told,) = run("sync", tcp, "--policy", policy, "--json").values
+        assert (told["outcome"], len(told["received_hashes"])) == ("converged", 4)
+        (told,) = run("sync", unix, *asked).values
+        assert (told["outcome"], told["link_id"] is not None) == ("converged", True)
+
+
+class Misbehaving:
+    """A lace that ends an exchange in one way or another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lace = Lace()
+        self.lace.put_records(notes("b", 4))
+
+    async def garbage(self, stream: Stream) -> None:
+        await stream.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await stream.read()
+
+    async def silence(self, stream: Stream) -> None:
+        while await stream.read():
+            pass
+
+    async def one_loop(self, stream: Stream) -> None:
+        choices = ExchangeChoices(limits=ExchangeLimits(max_loop_iterations=1))
+        end = self.lace.exchanges.begin(parse_policy(OPEN), stream.proven.link(), index=1, choices=choices)
+        await exchange(stream, end)
+
+    async def not_for_us(self, stream: Stream) -> None:
+        policy = parse_policy(OPEN.replace("[select]", f"[select for V.{'0' * 43}.H3]"))
+        end = self.lace.exchanges.begin(policy, stream.proven.link(), index=1)
+        await exchange(stream, end)
+
+
+@pytest.mark.net
+@pytest.mark.parametrize(
+    ("ending", "code", "words"),
+    [
+        ("one_loop", 1, "why: after 1 loops the fixed point is not reached"),
+        ("not_for_us", 4, "refused with a peer that proved nothing"),
+        ("garbage", 5, "why: "),
+        ("silence", 10, "timeout with"),
+    ],
+)
+def test_each_end_has_its_exit_code(lace: Run, home: Path, ending: str, code: int, words: str) -> None:
+    (home / "open.policy").write_text(OPEN)
+    with answering(home / "socket", getattr(Misbehaving(home), ending)) as where:
+        timeout = "1" if ending == "silence" else "60"
+        done = lace("sync", where, "--policy", "open.policy", "--timeout", timeout)
+    assert (done.code, words in done.out) == (code, True), done
+
+
+def test_what_keeps_an_exchange_from_beginning_has_exit_codes_of_its_own(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    assert lace("sync", "unix:/nowhere/at/all", "--policy", "open.policy").code == 9
+    assert lace("sync", "nowhere", "--policy", "open.policy").code == 3
+    assert lace("sync", "unix:/x", "--policy", "absent.policy").code == 7
+    assert lace("sync", "unix:/x", "--policy", "open.policy", "--require-peer", "nobody").code == 3
+    assert lace("sync", "unix:/x", "--policy", "open.policy", "--command", "true").code == 2
+    assert lace("sync", "unix:/x", "--policy", "open.policy", "--timeout", "never").code == 2
+    (home / ".lace" / "store.sqlite").write_bytes(b"nothing that a store is" * 100)
+    assert lace("sync", "unix:/x", "--policy", "open.policy").code == 7
+
+
+def test_a_record_elsewhere_is_named_in_full(lace: Run) -> None:
+    done = lace("get", "abcdef", "--from", "unix:/x")
+    assert (done.code, "[reference/not-in-full]" in done.err) == (3, True)
+
+
+def test_progress_is_told_in_a_few_words() -> None:
+    now = ExchangeProgress("ask", 1, 12, 300, 5, 7, 8, 0, 4096, 512)
+    assert describe_progress(now) == "comparing · 12 partitions · 7 in, 8 out · 4.0 KiB / 512 B"

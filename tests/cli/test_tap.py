@@ -1,0 +1,62 @@
+"""lace tap and lace replay: a capture of two real laces, played again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.porcelain import Lace
+from tests.cli.conftest import Run
+from tests.cli.servers import SECONDS, answering, kept_open, start
+from tests.porcelain.talking import OPEN, notes
+
+
+@pytest.mark.net
+def test_what_was_tapped_is_played_again_byte_for_byte(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    other = Lace()
+    other.put_records(notes("b", 3))
+    with Lace.open(home) as mine:
+        mine.put_records(notes("a", 2))
+    capture = home / "talk.capture"
+    with answering(home / "socket", kept_open(other)) as where:
+        tapping = start("tap", where, "--listen", f"unix:{home}/tap", "-o", capture, "--once", home=home)
+        try:
+            assert tapping.stdout is not None
+            assert "listening on unix:" in tapping.stdout.readline()
+            sync = ("sync", f"unix:{home}/tap", "--policy", "open.policy", "--capture", "own.capture")
+            assert lace(*sync).code == 0
+            assert tapping.wait(SECONDS) == 0
+        finally:
+            tapping.kill()
+            tapping.communicate()
+    # What our side captured itself is the same conversation, and is not written over either.
+    assert "every answer is the captured one" in lace("replay", "own.capture").out
+    assert lace(*sync).code == 7
+    text = capture.read_text()
+    assert text.startswith("#lace-capture 1\n# began ")
+    assert "setup: 2 facts" in text
+    for words in ((), ("--play", "accepting")):
+        done = lace("replay", capture, *words)
+        assert done.code == 0, done.err
+        assert "every answer is the captured one, byte for byte" in done.out
+    assert lace("replay", capture, "--json").values == lace("replay", capture, "--json").values
+    # The records in it can be taken out like those of any other file.
+    with Lace.init(home / "c"):
+        pass
+    assert "stored 5 records" in lace("import", "--store", "c", capture).out
+
+
+def test_a_file_that_is_no_capture_is_refused(lace: Run, home: Path) -> None:
+    (home / "x").write_text("hello")
+    done = lace("replay", "x")
+    assert (done.code, "[capture/format]" in done.err) == (3, True)
+    assert lace("replay", "absent").code == 7
+
+
+def test_a_capture_is_not_written_over(lace: Run, home: Path) -> None:
+    (home / "talk.capture").write_text("precious")
+    done = lace("tap", "unix:/nowhere", "--listen", f"unix:{home}/tap", "-o", "talk.capture")
+    assert (done.code, "[file/exists]" in done.err) == (7, True)
+    assert (home / "talk.capture").read_text() == "precious"
