@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,6 +90,8 @@ def _run(call: Call) -> int:
     if call.args.check:
         call.out.result(_summary(arrangement), _told(arrangement))
         return 0
+    import asyncio
+
     from lace.cli.serverun import ServerRun, log_of
 
     name = arrangement.sign_as

@@ -26,7 +26,9 @@ from lace.drive import (
     ExchangeNotes,
     History,
     Host,
+    Observed,
     Observer,
+    PlanChanged,
     Side,
     StoreSnapshots,
     Wired,
@@ -316,7 +318,9 @@ class Exchanges:
             guard=guard,
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
-        side = Side(settings, host, now, watch_all(notes, observe))
+        # A server hears much that never becomes an exchange, and strangers must not fill its history.
+        noting = notes if index == 0 or notes is None else _once_agreed(notes)
+        side = Side(settings, host, now, watch_all(noting, observe))
         return ExchangeEnd(side, host, known)
 
     def _notes(
@@ -340,3 +344,16 @@ def open_exchanges(store: Store, history: History, beside: Path | None) -> Excha
 
 def _report(fault: StoreError) -> None:
     _log.warning("%s [%s]; the exchange goes on without a note of it for now", fault, fault.code)
+
+
+def _once_agreed(notes: Observer) -> Observer:
+    """Return what passes on everything from the first agreement on."""
+    agreed = False
+
+    def tell(observed: Observed) -> None:
+        nonlocal agreed
+        agreed = agreed or isinstance(observed, PlanChanged)
+        if agreed:
+            notes(observed)
+
+    return tell
