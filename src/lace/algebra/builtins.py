@@ -65,10 +65,10 @@ def text_shape(text: str, start: str, delims: str, end: str) -> bool:
     """
     if not text.startswith(start):
         return False
-    rest = text[len(start) :]
     if not delims:
         # 030: "Start and End do not overlap".
-        return rest.endswith(end)
+        return text.endswith(end, len(start))
+    rest = text[len(start) :]
     # The first delimiter stands where End begins; the segment before it is not empty and free of them.
     cut = len(rest) - len(end) - 1
     if cut < 1 or rest[cut] not in delims or not rest.endswith(end):

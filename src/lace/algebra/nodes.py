@@ -6,7 +6,7 @@
           Join SemiJoin AntiJoin CountTest RankTest Filter     each over the rows of the steps before it
 
 Rules of this file:
-1. Nodes are frozen and print; a pass takes nodes and returns nodes.
+1. Nobody changes a node, and every node prints; a pass takes nodes and returns nodes.
 2. Rows are sets of bindings of named columns. The first step starts from one empty row.
 3. What a program costs is counted on these nodes after the rewrites (see limits.py), so every engine
    that runs them stops at the same place.
@@ -14,15 +14,26 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, dataclass_transform
 
 from lace.facts import Predicate, write_constant
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def node(made: type[T]) -> type[T]:
+    """Make a class of values that nobody changes: the type checker sees to it.
+
+    A frozen dataclass would see to it at run time as well, and take two to three times as long to make; a
+    program of five rules has about a hundred.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(made)
+
+
+@node
 class Column:
     """A named column: a variable of the rule."""
 
@@ -32,7 +43,7 @@ class Column:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Constant:
     """A fixed text."""
 
@@ -55,7 +66,7 @@ class Part(Enum):
     OLD = "°"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Scan:
     """The rows of one relation that fit a pattern."""
 
@@ -67,8 +78,11 @@ class Scan:
     _columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = [place.name for place in self.places if type(place) is Column]
-        object.__setattr__(self, "_columns", tuple(dict.fromkeys(names) if len(names) > 1 else names))
+        names = []
+        for place in self.places:
+            if type(place) is Column:
+                names.append(place.name)
+        self._columns = tuple(dict.fromkeys(names) if len(names) > 1 else names)  # type: ignore[misc]
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
@@ -84,7 +98,7 @@ class Scan:
         return f"{self.part.value}{self.predicate.name}{seen}({inside})"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class NotEqual:
     """Two different texts."""
 
@@ -99,7 +113,7 @@ class NotEqual:
         return f"{self.left} != {self.right}"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Compare:
     """A comparison by number (`Int`) or by text (`Lex`)."""
 
@@ -116,7 +130,7 @@ class Compare:
         return f"{self.kind}Compare({self.left},{write_constant(self.op)},{self.right})"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Shape:
     """An anchored test of a text."""
 
@@ -136,41 +150,49 @@ class Shape:
 Test: TypeAlias = NotEqual | Compare | Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
-    """Pair each row with each row of the scan that agrees on the columns they share."""
+@node
+class _ScanStep:
+    """A step that looks for partners of each row in one scan."""
 
     scan: Scan
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the named columns that the step reads or binds."""
+        return self.scan.columns()
+
+    def scans(self) -> tuple[Scan, ...]:
+        """Return the scans that the step reads."""
+        return (self.scan,)
+
+
+@node
+class Join(_ScanStep):
+    """Pair each row with each row of the scan that agrees on the columns they share."""
 
     def __str__(self) -> str:
         return f"join {self.scan}"
 
 
-@dataclass(frozen=True, slots=True)
-class SemiJoin:
+@node
+class SemiJoin(_ScanStep):
     """Keep the rows that have a partner in the scan; nobody reads what else the partner says."""
-
-    scan: Scan
 
     def __str__(self) -> str:
         return f"keep where {self.scan}"
 
 
-@dataclass(frozen=True, slots=True)
-class AntiJoin:
+@node
+class AntiJoin(_ScanStep):
     """Keep the rows that have no partner in the scan."""
-
-    scan: Scan
 
     def __str__(self) -> str:
         return f"keep where not {self.scan}"
 
 
-@dataclass(frozen=True, slots=True)
-class CountTest:
+@node
+class CountTest(_ScanStep):
     """Keep the rows whose number of partners compares so; counting stops once the answer is known."""
 
-    scan: Scan
     op: str
     bound: int
 
@@ -178,7 +200,7 @@ class CountTest:
         return f"keep where count {self.scan} {self.op} {self.bound}"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Level:
     """One way of being before another in an order: equal on some columns, then one comparison."""
 
@@ -194,7 +216,7 @@ class Level:
         return f"{self.own} with {self.others}, {self.compare}"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RankTest:
     """Keep the rows whose item has so many others before it; no pair is ever made.
 
@@ -209,16 +231,32 @@ class RankTest:
     counted: Predicate
     """The relation of pairs, for whoever explains."""
 
+    def columns(self) -> tuple[str, ...]:
+        """Return the named columns that the step reads or binds."""
+        return (self.item.name,)
+
+    def scans(self) -> tuple[Scan, ...]:
+        """Return the scans that the step reads."""
+        return tuple([scan for level in self.levels for scan in (level.own, level.others)])
+
     def __str__(self) -> str:
         inside = "; ".join(map(str, self.levels))
         return f"keep where rank of {self.item} in ({inside}) {self.op} {self.bound}"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Filter:
     """Keep the rows that pass a test; a text is tested once, however many rows hold it."""
 
     test: Test
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the named columns that the step reads or binds."""
+        return tuple(dict.fromkeys([term.name for term in self.test.terms() if type(term) is Column]))
+
+    def scans(self) -> tuple[Scan, ...]:
+        """Return the scans that the step reads."""
+        return ()
 
     def __str__(self) -> str:
         return f"filter {self.test}"
@@ -227,7 +265,7 @@ class Filter:
 Step: TypeAlias = Join | SemiJoin | AntiJoin | CountTest | RankTest | Filter
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Pipeline:
     """The steps of a rule from left to right, and the head that each row becomes."""
 
@@ -240,7 +278,7 @@ class Pipeline:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RuleProgram:
     """One rule, and how to run it whole; `rewrite.delta` says how to run it for what is new."""
 
@@ -256,7 +294,7 @@ class RuleProgram:
         return self.whole.head
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Component:
     """Predicates that need each other, and their rules."""
 
@@ -280,13 +318,9 @@ class RelationProgram:
 
     def ranked(self) -> frozenset[Predicate]:
         """Return the relations of pairs that ranks took the place of."""
-        return frozenset(
-            step.counted
-            for component in self.components
-            for rule in component.rules
-            for step in rule.whole.steps
-            if isinstance(step, RankTest)
-        )
+        rules = [rule for component in self.components for rule in component.rules]
+        ranks = [step for rule in rules for step in rule.whole.steps if type(step) is RankTest]
+        return frozenset([step.counted for step in ranks])
 
     def with_components(self, components: tuple[Component, ...]) -> RelationProgram:
         """Return the program with other components."""
@@ -308,22 +342,15 @@ class RelationProgram:
         return frozenset(found - self.derived())
 
 
-def scans(pipeline: Pipeline) -> Iterator[Scan]:
-    """Yield every scan of a pipeline."""
-    for step in pipeline.steps:
-        if isinstance(step, (Join, SemiJoin, AntiJoin, CountTest)):
-            yield step.scan
-        elif isinstance(step, RankTest):
-            for level in step.levels:
-                yield level.own
-                yield level.others
+def scans(pipeline: Pipeline) -> list[Scan]:
+    """Return every scan of a pipeline."""
+    return [scan for step in pipeline.steps for scan in step.scans()]
 
 
-def strict_scans(pipeline: Pipeline) -> Iterator[Scan]:
-    """Yield the scans that a pipeline negates or counts: more rows in them can take facts away."""
-    for step in pipeline.steps:
-        if isinstance(step, AntiJoin | CountTest | RankTest):
-            yield from scans(Pipeline((step,), pipeline.head, ()))
+def strict_scans(pipeline: Pipeline) -> list[Scan]:
+    """Return the scans that a pipeline negates or counts: more rows in them can take facts away."""
+    strict = [step for step in pipeline.steps if isinstance(step, AntiJoin | CountTest | RankTest)]
+    return [scan for step in strict for scan in step.scans()]
 
 
 def reads_strictly(pipeline: Pipeline) -> frozenset[Predicate]:

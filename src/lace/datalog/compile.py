@@ -6,10 +6,11 @@ that no wanted predicate needs are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import attrgetter
 
-from lace.algebra import Component, RelationProgram, RuleProgram, rewrite, scans
+from lace.algebra import Component, RelationProgram, RuleProgram, rewrite
+from lace.datalog.dependencies import Below
 from lace.datalog.program import Program
 from lace.facts import Predicate
 
@@ -29,34 +30,32 @@ def compile_program(program: Program, wanted: Iterable[Predicate] | None = None)
     wanted: A/1
     """
     outputs = tuple(sorted(program.heads if wanted is None else set(wanted)))
+    below = program.below
+    needed = _needed(outputs, below)
     rules: dict[Predicate, list[RuleProgram]] = {}
-    reads: dict[Predicate, set[Predicate]] = {}
     for number, pipeline in enumerate(program.pipelines):
-        head = pipeline.head
-        if head not in rules:
-            rules[head], reads[head] = [], set()
-        rules[head].append(RuleProgram(number, pipeline))
-        reads[head].update([scan.predicate for scan in scans(pipeline)])
-    needed = _needed(outputs, reads)
+        if pipeline.head in needed:
+            rules.setdefault(pipeline.head, []).append(RuleProgram(number, pipeline))
     components = []
     for predicates in program.components:
         if needed.isdisjoint(predicates):
             continue
         if len(predicates) == 1:
             [only] = predicates
-            components.append(Component(predicates, tuple(rules[only]), only in reads[only]))
+            components.append(Component(predicates, tuple(rules[only]), only in below[only]))
         else:
             together = sorted([rule for each in predicates for rule in rules[each]], key=attrgetter("rule"))
             components.append(Component(predicates, tuple(together), recursive=True))
     return rewrite(RelationProgram(tuple(components), outputs, source=program))
 
 
-def _needed(outputs: tuple[Predicate, ...], reads: Mapping[Predicate, set[Predicate]]) -> set[Predicate]:
+def _needed(outputs: Iterable[Predicate], below: Below) -> set[Predicate]:
+    """Return the derived predicates that the outputs need, and they themselves."""
     needed: set[Predicate] = set()
     waiting = list(outputs)
     while waiting:
         predicate = waiting.pop()
         if predicate not in needed:
             needed.add(predicate)
-            waiting += reads.get(predicate, ())
+            waiting += below.get(predicate, ())
     return needed

@@ -19,6 +19,8 @@ from lace.facts import Predicate
 
 Kind = Literal["positive", "negative", "cardinality"]
 Components = tuple[tuple[Predicate, ...], ...]
+Below = Mapping[Predicate, Sequence[Predicate]]
+"""What each derived predicate needs of the derived ones, in the order of the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,21 @@ def _mentions(rule: Rule) -> Iterator[tuple[Atom, Kind]]:
             yield part.atom, "cardinality"
 
 
-def components(rules: Sequence[Rule], needs: Sequence[Dependency]) -> Components:
-    """Group the derived predicates that need each other, lowest group first."""
+def needed_below(rules: Sequence[Rule], needs: Sequence[Dependency]) -> Below:
+    """Return what each derived predicate needs of the derived ones."""
     below: dict[Predicate, list[Predicate]] = {rule.head.predicate: [] for rule in rules}
     for need in needs:
         if need.on in below:
             below[need.head].append(need.on)
-    return grouped(below)
+    return below
 
 
-def grouped(below: Mapping[Predicate, Sequence[Predicate]]) -> Components:
+def components(rules: Sequence[Rule], needs: Sequence[Dependency]) -> Components:
+    """Group the derived predicates that need each other, lowest group first."""
+    return grouped(needed_below(rules, needs))
+
+
+def grouped(below: Below) -> Components:
     """Group predicates by those that each needs, lowest group first (Tarjan's algorithm)."""
     found: list[tuple[Predicate, ...]] = []
     order: dict[Predicate, int] = {}

@@ -12,6 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,6 +68,12 @@ class Facet:
     def is_refused(self, name: str) -> bool:
         """Tell whether a name may stand nowhere in a program of this facet."""
         return name in self.refused or name.startswith(self.refused_prefixes)
+
+    def refuses_any(self, names: Set[str]) -> bool:
+        """Tell whether one of many names may stand nowhere."""
+        if not self.refused.isdisjoint(names):
+            return True
+        return bool(self.refused_prefixes) and any(map(self.is_refused, names))
 
 
 FACETS: dict[str, Facet] = {

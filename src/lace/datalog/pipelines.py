@@ -1,4 +1,7 @@
-"""One rule as a pipeline in its written order."""
+"""One rule as a pipeline in its written order.
+
+Each step stands in it once: a conjunction says nothing new the second time.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ from lace.datalog.rules import (
 
 def compile_rule(rule: Rule) -> Pipeline:
     """Compile one rule in its written order."""
-    steps = tuple(step for part in rule.body if (step := _step(part)) is not None)
-    return Pipeline(steps, rule.head.predicate, tuple(map(_operand, rule.head.terms)))
+    steps = dict.fromkeys([step for part in rule.body if (step := _step(part)) is not None])
+    return Pipeline(tuple(steps), rule.head.predicate, tuple(map(_operand, rule.head.terms)))
 
 
 def _step(part: BodyAtom) -> Step | None:

@@ -13,7 +13,15 @@ from functools import cached_property
 from lace.algebra import Pipeline
 from lace.datalog.canonical import in_canonical_order
 from lace.datalog.check import CHECKS, MEANING, WARNINGS, Draft
-from lace.datalog.dependencies import Components, Dependency, components, dependencies, strata
+from lace.datalog.dependencies import (
+    Below,
+    Components,
+    Dependency,
+    dependencies,
+    grouped,
+    needed_below,
+    strata,
+)
 from lace.datalog.diagnostics import Diagnostic, Report, invalid
 from lace.datalog.facets import FACETS, Facet
 from lace.datalog.parse import parse_rules
@@ -59,7 +67,7 @@ class Program:
 
     @cached_property
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """What each rule means, its steps in their written order."""
+        """What each rule means, its steps in their written order, each once."""
         return tuple(map(compile_rule, self.rules))
 
     def __str__(self) -> str:
@@ -100,9 +108,14 @@ class Program:
         return dependencies(self.rules)
 
     @cached_property
+    def below(self) -> Below:
+        """What each derived predicate needs of the derived ones."""
+        return needed_below(self.rules, self.dependencies)
+
+    @cached_property
     def components(self) -> Components:
         """Derived predicates that need each other, lowest group first."""
-        return components(self.rules, self.dependencies)
+        return grouped(self.below)
 
     @cached_property
     def strata(self) -> Components:
@@ -125,7 +138,7 @@ def parse_program(
     read = read_plainly(text, row, row.base.union(extra_base) if extra_base else row.base)
     if read is not None:
         program = Program(read.lines, facet, text)
-        program.__dict__.update(pipelines=read.pipelines, components=read.components)
+        program.__dict__.update(pipelines=read.pipelines, below=read.below, components=read.components)
         return program
     source = read_source(text)
     draft = check_lines(source, source.lines, facet, extra_base)

@@ -7,13 +7,14 @@ what to say about it.
 Rules of this file:
 1. What is read here is valid, and means what the full reader and the checks make of it: the same lines, the
    same pipelines, the same groups. In doubt it is not read.
-2. Work is linear in the text: no pattern goes back.
+2. Work is linear in the text: no pattern goes back by more than a word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection
+from operator import methodcaller
 from typing import NamedTuple
 
 from lace.algebra import (
@@ -35,31 +36,41 @@ from lace.algebra import (
     Test,
     is_decimal,
 )
-from lace.datalog.dependencies import Components, grouped
+from lace.datalog.dependencies import Below, Components, grouped
 from lace.datalog.facets import Facet
 from lace.datalog.limits import FIXED
 from lace.datalog.rule_reader import NO_PREDICATES
 from lace.facts import Predicate
 
 _NAME = r"_?+[A-Za-z][A-Za-z0-9_~-]*+"
-_TERM = r"(?:[A-Z][A-Za-z0-9_]*+|_|'[^'\\]*+')"
-_TERMS = rf"(?:{_TERM}(?:,\ *+{_TERM})*+)?+"
-_ATOM = rf"{_NAME}\({_TERMS}\)"
-_COUNT = rf"Cardinality\({_ATOM},\ *+'[<>]=?+',\ *+'[0-9]++'\)"
-_PART = rf"(?:{_TERM}\ *+!=\ *+{_TERM}|{_COUNT}|(?:not\ ++)?+{_ATOM}|true)"
-_RULE = re.compile(rf"{_ATOM}\ *+:-\ *+{_PART}(?:,\ *+{_PART})*+\.")
+_BOUND = r"""(?:[A-Z][A-Za-z0-9_]*+|'[^'"\\\r#]*+')"""
+_TERM = rf"(?:_|{_BOUND})"
+_MORE = rf"{{0,{FIXED.arity - 1}}}+"
+"""So many terms more than the first."""
+
+
+def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
+    """Return the pattern of a rule with these blanks around signs, after `not`, and between terms."""
+    head = rf"{_NAME}\((?:{_BOUND}(?:,{term_gap}{_BOUND}){_MORE})?+\)"
+    atom = rf"{_NAME}\((?:{_TERM}(?:,{term_gap}{_TERM}){_MORE})?+\)"
+    count = rf"Cardinality\({atom},{term_gap}'[<>]=?+',{term_gap}'[0-9]++'\)"
+    part = rf"(?:{_BOUND}{gap}!={gap}{_BOUND}|{count}|(?:not{word_gap})?+{atom}|true)"
+    return re.compile(rf"{head}{gap}:-{gap}{part}(?:,{gap}{part})*+\.")
+
+
+_CANONICAL = _rule(r"\ ", r"\ ", "")
+_PLAIN = _rule(r"\ *+", r"\ ++", r"\ *+")
+_GAP = re.compile(r"'[^']*+'|[()]|\ *+(?:,|:-|!=)\ *+|(?<=not)\ ++")
 _PIECE = re.compile(
     rf"""
-      ({_TERM}) \ *+ != \ *+ ({_TERM})                                               # 1 2
-    | (?: (Cardinality) \( | (not) \ ++ )?+ ({_NAME}) \( ({_TERMS}) \)                # 3 4 5 6
-      (?: ,\ *+ '([<>]=?+)' ,\ *+ '([0-9]++)' \) )?+                                  # 7 8
-    | (true)                                                                         # 9
+      (not\ |Cardinality\()? (({_NAME}) \( ((?:{_TERM}(?:,{_TERM})*+)?+) \))          # 1 (2 3 4)
+      (?: ,'([<>]=?+)','([0-9]++)'\) )?+                                             # 5 6
+    | ({_BOUND}) \ !=\  ({_BOUND})                                                    # 7 8
     """,
     re.VERBOSE,
 )
 _EACH = re.compile(r"'[^']*+'|\w++")
 _TESTS = frozenset({"IntCompare", "LexCompare", "TextShape"})
-_ODD = re.compile(r"[\\\r\"#]")
 
 
 class Read(NamedTuple):
@@ -68,13 +79,11 @@ class Read(NamedTuple):
     lines: tuple[str, ...]
     """The canonical lines, in their order."""
     pipelines: tuple[Pipeline, ...]
-    """What each line means, its steps in their written order."""
+    """What each line means, its steps in their written order, each once."""
+    below: Below
+    """What each derived predicate needs of the derived ones."""
     components: Components
     """Derived predicates that need each other, lowest group first."""
-
-
-_Atom = tuple[str, Predicate, tuple[Place, ...], list[str]]
-"""The canonical text of an atom, its predicate, its terms, and the names of its variables."""
 
 
 class _Unusual(Exception):
@@ -87,9 +96,11 @@ def read_plainly(text: str | bytes, facet: Facet, base: Collection[Predicate]) -
         if not text.isascii():
             return None
         text = text.decode("ascii")
-    if not text.isascii() or _ODD.search(text):
+    if not text.isascii():
         return None
-    reader = _Reader(facet, base)
+    # Where no constant holds a comma, commas alone part terms.
+    commas = "," in "".join(text.split("'")[1::2])
+    reader = _Reader(facet, base, _EACH.findall if commas else methodcaller("split", ","))
     try:
         for line in text.split("\n"):
             if line:
@@ -99,116 +110,120 @@ def read_plainly(text: str | bytes, facet: Facet, base: Collection[Predicate]) -
         return None
 
 
+def _respelled(line: str) -> str:
+    """Return a plain rule with blanks exactly where canonical text has them.
+
+    >>> _respelled("A(X):-B(X, 'a, b'),not  C(X),  X!='y'.")
+    "A(X) :- B(X,'a, b'), not C(X), X != 'y'."
+    """
+    if not _PLAIN.fullmatch(line):
+        raise _Unusual
+    depth = 0
+
+    def spelled(found: re.Match[str]) -> str:
+        nonlocal depth
+        sign = found[0].strip(" ") or " "
+        if sign in "()":
+            depth += 1 if sign == "(" else -1
+        elif sign == "," and not depth:
+            return ", "
+        return f" {sign} " if sign in (":-", "!=") else sign
+
+    return _GAP.sub(spelled, line)
+
+
+class _Places(dict[str, Place]):
+    """Terms by how they are written, each made once."""
+
+    def __missing__(self, term: str) -> Place:
+        place = self[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
+        return place
+
+
 class _Reader:
     """Reads line by line; what stands in many places is made once."""
 
-    def __init__(self, facet: Facet, base: Collection[Predicate]) -> None:
+    def __init__(self, facet: Facet, base: Collection[Predicate], terms: Callable[[str], list[str]]) -> None:
         self._facet = facet
         self._base = base
+        self._terms = terms
+        """Takes what stands between parentheses apart."""
         self._rules: dict[str, Pipeline] = {}
-        self._places: dict[str, Place] = {"_": None}
-        self._atoms: dict[tuple[str, str], _Atom] = {}
+        self._place = _Places({"_": None}).__getitem__
+        self._joins: dict[str, Join] = {}
 
     def rule(self, line: str) -> None:
         """Read one line."""
         # A constant in a line of so many characters is not too long.
-        if len(line) > FIXED.constant_bytes or not _RULE.fullmatch(line):
+        if len(line) > FIXED.constant_bytes:
             raise _Unusual
-        texts: list[str] = []
+        if not _CANONICAL.fullmatch(line):
+            line = _respelled(line)
+        if line in self._rules:
+            return
+        (_, atom, name, inside, _, _, _, _), *parts = _PIECE.findall(line)
+        head = self._atom(atom, name, inside).scan
+        project = head.places
+        if head.predicate in self._base or name in self._facet.no_heads:
+            raise _Unusual
         steps: list[Step] = []
         bound: set[str] = set()
-        needed: list[str] = []
+        needed = list(head.columns())
         local: list[str] = []
-        (_, _, _, _, name, inside, _, _, _), *rest = _PIECE.findall(line)
-        head_text, head, project, columns = self._atom(name, inside)
-        if head in self._base or name in self._facet.no_heads or None in project:
-            raise _Unusual
-        needed += columns
-        for left, right, counts, negates, name, inside, op, number, _ in rest:
-            if not name:
-                if not left:
-                    texts.append("true")
-                    continue
-                sides = self._operands((left, right))
-                texts.append(f"{left} != {right}")
-                steps.append(Filter(NotEqual(*sides)))
-                needed += [side.name for side in sides if isinstance(side, Column)]
-            elif name in _TESTS and not counts and not negates:
-                text, test = self._test(name, inside)
-                texts.append(text)
-                steps.append(Filter(test))
-                needed += [term.name for term in test.terms() if isinstance(term, Column)]
-            else:
-                text, predicate, places, columns = self._atom(name, inside)
-                scan = Scan(predicate, places)
-                if negates:
-                    texts.append(f"not {text}")
-                    steps.append(AntiJoin(scan))
-                    needed += columns
-                elif counts:
-                    if not is_decimal(number):
-                        raise _Unusual
-                    texts.append(f"Cardinality({text},'{op}','{number}')")
-                    steps.append(CountTest(scan, op, int(number)))
-                    local += dict.fromkeys(columns)
+        for sign, atom, name, inside, op, number, left, right in parts:
+            if left:
+                step: Step = Filter(NotEqual(*self._operands([left, right])))
+                needed += step.columns()
+            elif sign:
+                scan = self._atom(atom, name, inside).scan
+                if sign == "not ":
+                    step = AntiJoin(scan)
+                    needed += scan.columns()
+                elif is_decimal(number):
+                    step = CountTest(scan, op, int(number))
+                    local += scan.columns()
                 else:
-                    texts.append(text)
-                    steps.append(Join(scan))
-                    bound.update(columns)
+                    raise _Unusual
+            elif name in _TESTS:
+                step = Filter(self._test(name, inside))
+                needed += step.columns()
+            else:
+                step = self._atom(atom, name, inside)
+                bound.update(step.scan.columns())
+            steps.append(step)
         if not bound.issuperset(needed):
             raise _Unusual
         # What is neither bound nor alone in one count is not safe.
         if local and len(unbound := [name for name in local if name not in bound]) > len(set(unbound)):
             raise _Unusual
-        written = f"{head_text} :- {', '.join(texts)}."
-        if written not in self._rules:
-            self._rules[written] = Pipeline(tuple(steps), head, project)  # type: ignore[arg-type]
+        if len(set(parts)) < len(parts):
+            steps = list(dict(zip(parts, steps, strict=True)).values())
+        self._rules[line] = Pipeline(tuple(steps), head.predicate, project)  # type: ignore[arg-type]
 
-    def _terms(self, inside: str) -> list[str]:
-        if "'" in inside or " " in inside:
-            return _EACH.findall(inside)
-        return inside.split(",") if inside else []
+    def _atom(self, atom: str, name: str, inside: str) -> Join:
+        """Return what an atom means where it stands in a body by itself."""
+        join = self._joins.get(atom)
+        if join is None:
+            places = tuple(map(self._place, self._terms(inside))) if inside else ()
+            join = self._joins[atom] = Join(Scan(Predicate(name, len(places)), places))
+        return join
 
-    def _place(self, term: str) -> Place:
-        place = self._places[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
-        return place
+    def _operands(self, terms: list[str]) -> list[Term]:
+        if "_" in terms:
+            raise _Unusual
+        return list(map(self._place, terms))  # type: ignore[arg-type]
 
-    def _atom(self, name: str, inside: str) -> _Atom:
-        """Read an atom."""
-        read = self._atoms.get((name, inside))
-        if read is None:
-            terms = self._terms(inside)
-            arity = len(terms)
-            if name in NO_PREDICATES or arity > FIXED.arity or self._facet.is_refused(name):
-                raise _Unusual
-            known = self._places
-            places = tuple([known[term] if term in known else self._place(term) for term in terms])
-            columns = [term for term in terms if "A" <= term[0] <= "Z"]
-            text = f"{name}({','.join(terms)})"
-            read = self._atoms[name, inside] = text, Predicate(name, arity), places, columns
-        return read
-
-    def _operands(self, terms: Iterable[str]) -> list[Term]:
-        found: list[Term] = []
-        for term in terms:
-            place = self._places[term] if term in self._places else self._place(term)
-            if place is None:
-                raise _Unusual
-            found.append(place)
-        return found
-
-    def _test(self, name: str, inside: str) -> tuple[str, Test]:
+    def _test(self, name: str, inside: str) -> Test:
         terms = self._terms(inside)
-        text = f"{name}({','.join(terms)})"
         if name == "TextShape":
             if len(terms) != 4 or terms[2][0] != "'":
                 raise _Unusual
-            subject, start, end = self._operands((terms[0], terms[1], terms[3]))
-            return text, Shape(subject, start, terms[2][1:-1], end)
+            subject, start, end = self._operands([terms[0], terms[1], terms[3]])
+            return Shape(subject, start, terms[2][1:-1], end)
         if len(terms) != 3 or terms[1][1:-1] not in OPERATORS:
             raise _Unusual
-        left, right = self._operands((terms[0], terms[2]))
-        return text, Compare(name[:3], left, terms[1][1:-1], right)
+        left, right = self._operands([terms[0], terms[2]])
+        return Compare(name[:3], left, terms[1][1:-1], right)
 
     def read(self) -> Read:
         """Return the program that was read."""
@@ -218,8 +233,12 @@ class _Reader:
         strict: list[tuple[Predicate, Predicate]] = []
         if not 0 < len(lines) <= FIXED.rules or not all(head in below for head in self._facet.required):
             raise _Unusual
+        names = {join.scan.predicate.name for join in self._joins.values()}
+        if not names.isdisjoint(NO_PREDICATES) or self._facet.refuses_any(names):
+            raise _Unusual
         unreadable = self._facet.unreadable
         for pipeline in pipelines:
+            head = pipeline.head
             for step in pipeline.steps:
                 if type(step) is Filter:
                     continue
@@ -227,12 +246,12 @@ class _Reader:
                 if on in unreadable:
                     raise _Unusual
                 if on in below:
-                    below[pipeline.head].append(on)
+                    below[head].append(on)
                     if type(step) is not Join:
-                        strict.append((pipeline.head, on))
+                        strict.append((head, on))
         groups = grouped(below)
         if strict:
             number = {predicate: at for at, group in enumerate(groups) for predicate in group}
             if any(number[head] == number[on] for head, on in strict):
                 raise _Unusual
-        return Read(tuple(lines), tuple(pipelines), groups)
+        return Read(tuple(lines), tuple(pipelines), below, groups)

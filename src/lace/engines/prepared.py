@@ -9,6 +9,7 @@ from lace.algebra import (
     Component,
     Join,
     Pipeline,
+    RankTest,
     RelationProgram,
     RuleProgram,
     Scan,
@@ -125,22 +126,37 @@ class PreparedComponent:
 
 
 class PreparedProgram:
-    """A program with all its components prepared."""
+    """A program and what it reads; its components are prepared when something runs rule by rule."""
 
     def __init__(self, program: RelationProgram) -> None:
-        heads = program.derived()
-        self.derived = heads | program.ranked()
-        self.components = tuple([PreparedComponent(component, heads) for component in program.components])
-        scans = [scan for each in self.components for whole in each.wholes for scan in whole.scans]
-        self.given = frozenset([scan.predicate for scan in scans if scan.view is None]) - heads
-        """The base predicates that are read as they are."""
-        self.seen = frozenset(
-            [(s.predicate, s.view) for s in scans if s.view is not None and s.predicate not in self.given]
-        )
-        """Those that are only seen through a view, with it."""
-        self._heads = heads
-        self.heads = tuple([p for component in program.components for p in component.predicates])
+        # The components and not the program: who holds this does not hold that.
+        self.plain = program.components
+        self.heads = tuple([p for component in self.plain for p in component.predicates])
         """What the components derive, lowest first."""
+        self._heads = heads = frozenset(self.heads)
+        self.pipelines: list[Pipeline] = []
+        self.scans: list[Scan] = []
+        ranked: set[Predicate] = set()
+        for component in self.plain:
+            for rule in component.rules:
+                self.pipelines.append(rule.whole)
+                for step in rule.whole.steps:
+                    self.scans += step.scans()
+                    if type(step) is RankTest:
+                        ranked.add(step.counted)
+        self.ranked = frozenset(ranked)
+        """The relations of pairs that ranks took the place of."""
+        self.derived = heads | self.ranked
+        self.given = frozenset([scan.predicate for scan in self.scans if scan.view is None]) - heads
+        """The base predicates that are read as they are."""
+        views = [(scan.predicate, scan.view) for scan in self.scans if scan.view is not None]
+        self.seen = frozenset([(predicate, view) for predicate, view in views if predicate not in self.given])
+        """Those that are only seen through a view, with it."""
+
+    @cached_property
+    def components(self) -> tuple[PreparedComponent, ...]:
+        """The components, prepared."""
+        return tuple([PreparedComponent(component, self._heads) for component in self.plain])
 
     @cached_property
     def sources(self) -> dict[Predicate, list[Source]]:
@@ -157,12 +173,17 @@ class PreparedProgram:
         return found
 
 
+def suits_loops(pipeline: Pipeline) -> bool:
+    """Tell whether a pipeline can be a function: Python bounds how deep loops stand in each other."""
+    steps = pipeline.steps
+    return len(steps) <= MOST_LOOPS or sum(type(step) is Join for step in steps) <= MOST_LOOPS
+
+
 def _pipeline(
     component: Component, rule: int, pipeline: Pipeline, derived: frozenset[Predicate]
 ) -> PreparedPipeline:
     steps = pipeline.steps
     first = steps[0] if steps else None
-    read = tuple(scans(pipeline))
     own: list[Predicate] = []
     if component.recursive:
         own = [
@@ -170,6 +191,6 @@ def _pipeline(
             for step in steps
             if isinstance(step, (Join, SemiJoin)) and step.scan.predicate in component.predicates
         ]
-    loops = len(steps) <= MOST_LOOPS or sum(type(step) is Join for step in steps) <= MOST_LOOPS
     start = first.scan if type(first) is Join else None
+    read, loops = tuple(scans(pipeline)), suits_loops(pipeline)
     return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, derived, [])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import ne
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +27,20 @@ from lace.engines.dictionary import Dictionary, Ids
 Mask = NDArray[np.bool_]
 
 
+def question(test: Test) -> Callable[..., bool]:
+    """Return a test as a function of the texts of its terms."""
+    if type(test) is Shape:
+        delims = test.delims
+        return lambda text, start, end: text_shape(text, start, delims, end)
+    if type(test) is Compare:
+        compare, op = int_compare if test.kind == "Int" else lex_compare, test.op
+        return lambda left, right: compare(left, op, right)
+    return ne
+
+
 def passes(test: Test, texts: Sequence[str]) -> bool:
     """Apply a test to the texts of its terms."""
-    if isinstance(test, NotEqual):
-        return texts[0] != texts[1]
-    if isinstance(test, Compare):
-        compare = int_compare if test.kind == "Int" else lex_compare
-        return compare(texts[0], test.op, texts[1])
-    return text_shape(texts[0], texts[1], test.delims, texts[2])
+    return question(test)(*texts)
 
 
 def order_of(kind: str, ids: list[int], dictionary: Dictionary) -> dict[int, int]:

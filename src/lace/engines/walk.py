@@ -1,8 +1,8 @@
 """A whole program over few facts, walked through once: no function is written for what may never run again.
 
     Out(P) :- Member(P), not Blocked(P).
-        P: list of values            one list for each column that is bound so far
-        mask: [False, True, …]       what a step keeps
+        {"P": [3, 7, 8]}             a list of values for each column that is bound so far
+        {"P": [3, 8]}                what a step left of it
 
 A peer's program comes once. Writing a function for it and having Python compile that takes many times as long
 as running it; from the second run on it pays (see whole.py).
@@ -14,14 +14,16 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import compress
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, compress, filterfalse
+from operator import ne, not_
 from typing import Any
 
 from lace.algebra import (
     OPERATORS,
     AntiJoin,
     Column,
+    Component,
     Constant,
     CountTest,
     Filter,
@@ -29,33 +31,28 @@ from lace.algebra import (
     NotEqual,
     Part,
     Pipeline,
-    Scan,
+    RankTest,
+    RuleProgram,
     SemiJoin,
-    Shape,
-    Term,
+    Step,
     Test,
-    text_shape,
+    delta,
+    deltas,
 )
 from lace.engines.dictionary import UNKNOWN
-from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram
+from lace.engines.prepared import PreparedProgram
 from lace.engines.relations import PARTED, Relations, source_of
-from lace.engines.tests import passes
+from lace.engines.tests import question
 from lace.facts import Predicate
 
 Rows = dict[Any, Any]
 Found = tuple[list[Rows], list[list[int]], list[tuple[int, int, int]], int]
 """Rows and ends of rounds of each predicate, the log, the steps: see `whole.Outcome`."""
 
-Columns = list[list[int]]
+Columns = dict[str, list[Any]]
 """The values of each bound column, all of one length."""
-Run = Callable[[], list[Any]]
-_Step = Callable[[Columns, int], tuple[Columns, int]]
-"""From columns and how many rows they have to those after the step."""
-_Match = Callable[[Columns, int], list[Collection[Any]]]
-_Test = Callable[[Columns, int], list[bool]]
-_Keyed = Callable[[Columns, int], Sequence[Any]]
-_Key = int | tuple[int, ...]
-"""The number of a column, or a fixed value in a tuple of its own."""
+_Key = str | tuple[Any]
+"""A column, or a fixed value in a tuple of its own."""
 
 
 class _Stop(Exception):
@@ -65,38 +62,51 @@ class _Stop(Exception):
 class _Derived:
     """What was derived of one predicate so far; rows of one value without a tuple around it."""
 
-    __slots__ = ("_indexes", "arity", "ends", "new", "order", "rows")
+    __slots__ = ("_indexes", "arity", "ends", "new", "rows")
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
         self.rows: Rows = {}
-        self.order: list[Any] = []
         self.new: list[Any] = []
         """What the round before found."""
         self.ends: list[int] = []
         self._indexes: dict[tuple[int, ...], tuple[dict[Any, list[Any]], list[int]]] = {}
 
-    def add(self, found: list[Any]) -> list[Any]:
-        """Add rows and return those that were new."""
+    def add(self, found: list[Any]) -> int:
+        """Add rows and return how many were new."""
         rows = self.rows
-        fresh = (
-            [row for row in dict.fromkeys(found) if row not in rows] if rows else list(dict.fromkeys(found))
-        )
-        rows.update(dict.fromkeys(fresh))
-        self.order += fresh
-        return fresh
+        fresh = {row: None for row in found if row not in rows} if rows else dict.fromkeys(found)
+        rows.update(fresh)
+        self.new += fresh
+        return len(fresh)
 
     def index(self, places: tuple[int, ...]) -> dict[Any, list[Any]]:
         """Return the rows by their values at some places, up to date."""
         index, done = self._indexes.setdefault(places, ({}, [0]))
-        for row in self.order[done[0] :]:
-            if self.arity == 1:
-                key = row
-            else:
-                key = row[places[0]] if len(places) == 1 else tuple([row[place] for place in places])
-            index.setdefault(key, []).append(row)
-        done[0] = len(self.order)
+        if done[0] < len(self.rows):
+            for row in list(self.rows)[done[0] :]:
+                if self.arity == 1:
+                    key = row
+                else:
+                    key = row[places[0]] if len(places) == 1 else tuple([row[place] for place in places])
+                index.setdefault(key, []).append(row)
+            done[0] = len(self.rows)
         return index
+
+
+_Read = tuple[tuple[int, ...], list[_Key], dict[str, int], list[tuple[int, int]], Part, _Derived | None, Any]
+"""A scan as one step reads it. Many are made for a single use: hence a plain tuple.
+
+    places     where known values stand
+    keys       where these come from
+    fresh      columns that are not bound yet, and where they stand first
+    equal      places that must hold the same
+    part       which rows of what its own component derives
+    derived    what holds the rows, where rules derive them
+    rows       elsewhere: all rows, or rows by their values at the places
+"""
+_Bound = list[tuple[Any, _Read | None, Collection[str]]]
+"""The steps of a pipeline, each with what it reads, and the columns of before that are read after it."""
 
 
 class Walk:
@@ -105,13 +115,12 @@ class Walk:
     def __init__(
         self, prepared: PreparedProgram, relations: Relations, most_steps: int, most_rows: int
     ) -> None:
-        self._components = prepared.components
+        self._components = prepared.plain
         self._relations = relations
         self._most_rows = most_rows
         self._left = most_steps
         self._steps = 0
         self._log: list[tuple[int, int, int]] = []
-        self._names = prepared.derived
         self._derived: dict[Predicate, _Derived] = {}
         self._own: tuple[Predicate, ...] = ()
         self._find = relations.dictionary.find
@@ -128,250 +137,227 @@ class Walk:
 
     # Components
 
-    def _component(self, component: PreparedComponent) -> None:
-        predicates = component.component.predicates
-        mine = [_Derived(predicate.arity) for predicate in predicates]
-        self._derived.update(zip(predicates, mine, strict=True))
-        self._own = predicates if component.component.recursive else ()
-        for whole in component.wholes:
-            if not whole.own:
-                self._derived[whole.pipeline.head].new += self._add(whole, self._bound(whole.pipeline)())
-        deltas: list[tuple[_Derived, PreparedPipeline, Run]] = []
-        while any(each.new for each in mine):
-            for each in mine:
-                each.ends.append(len(each.rows))
-                if len(each.rows) > self._most_rows:
-                    raise _Stop
-            if not self._own:
-                return
-            if not deltas:
-                deltas = [
-                    (self._derived[each.scan.predicate], each.prepared, self._bound(each.prepared.pipeline))
-                    for each in component.own_deltas
-                ]
-            outputs = [(prepared, run()) for derived, prepared, run in deltas if derived.new]
+    def _component(self, component: Component) -> None:
+        for predicate in component.predicates:
+            self._derived[predicate] = _Derived(predicate.arity)
+        if component.recursive:
+            self._fixpoint(component)
+        else:
+            self._own = ()
+            if self._add([(rule, self._once(rule.whole)) for rule in component.rules]):
+                self._end_round([self._derived[component.predicates[0]]])
+
+    def _fixpoint(self, component: Component) -> None:
+        self._own = own = component.predicates
+        mine = [self._derived[predicate] for predicate in own]
+        joins = []
+        once = []
+        for rule in component.rules:
+            ats = [at for at, join in enumerate(deltas(rule)) if join.scan.predicate in own]
+            joins += [(rule, at) for at in ats]
+            # Before the first round a rule that joins its own component finds nothing.
+            if not ats:
+                once.append((rule, self._once(rule.whole)))
+        grew = self._add(once)
+        runs: list[tuple[RuleProgram, Pipeline, _Bound, _Derived]] = []
+        while grew:
+            self._end_round(mine)
+            for rule, at in () if runs else joins:
+                pipeline = delta(rule, at)
+                start = self._derived[deltas(rule)[at].scan.predicate]
+                runs.append((rule, pipeline, self._bound(pipeline), start))
+            outputs = [
+                (rule, self._rows(pipeline, bound)) for rule, pipeline, bound, start in runs if start.new
+            ]
             for each in mine:
                 each.new = []
-            for prepared, found in outputs:
-                self._derived[prepared.pipeline.head].new += self._add(prepared, found)
+            grew = self._add(outputs)
 
-    def _add(self, prepared: PreparedPipeline, found: list[Any]) -> list[Any]:
-        fresh = self._derived[prepared.pipeline.head].add(found)
-        self._log.append((prepared.rule, len(found), len(fresh)))
-        return fresh
+    def _end_round(self, mine: list[_Derived]) -> None:
+        for each in mine:
+            size = len(each.rows)
+            each.ends.append(size)
+            if size > self._most_rows:
+                raise _Stop
 
-    # One pipeline, bound to what it reads
+    def _add(self, outputs: list[tuple[RuleProgram, list[Any]]]) -> int:
+        """Add what a round derived; return how many rows were new."""
+        grew = 0
+        for rule, found in outputs:
+            new = self._derived[rule.whole.head].add(found)
+            self._log.append((rule.rule, len(found), new))
+            grew += new
+        return grew
 
-    def _bound(self, pipeline: Pipeline) -> Run:
-        """Return a function that gives the rows of the head, repeats included."""
-        runs: list[_Step] = []
-        names: dict[str, int] = {}
-        for step in pipeline.steps:
+    # One pipeline
+
+    def _once(self, pipeline: Pipeline) -> list[Any]:
+        return self._rows(pipeline, self._bound(pipeline))
+
+    def _bound(self, pipeline: Pipeline) -> _Bound:
+        """Find out what each step reads; tests of texts read nothing."""
+        steps = pipeline.steps
+        known: set[str] = set()
+        bound: _Bound = []
+        for number, step in enumerate(steps, 1):
+            left: Collection[str] = ()
+            if type(step) is Join and known:
+                # What nobody reads any more is not repeated for each partner.
+                later = [term.name for term in pipeline.project if type(term) is Column]
+                for each in steps[number:]:
+                    later += each.columns()
+                left = known.intersection(later)
+            bound.append((step, None if type(step) is Filter else self._read(step, known), left))
             if type(step) is Join:
-                runs.append(self._join(step.scan, names))
-            elif type(step) is Filter:
-                runs.append(_keep(self._passing(step.test, names)))
+                known.update(step.scan.columns())
+        return bound
+
+    def _rows(self, pipeline: Pipeline, bound: _Bound) -> list[Any]:
+        """Return the rows of the head, repeats included."""
+        columns: Columns = {}
+        count = 1
+        for step, read, left in bound:
+            if read is None:
+                columns, count = _keep(columns, self._passing(step.test, columns, count))
+            elif type(step) is Join:
+                columns, count = self._join(read, left, columns, count)
+            elif type(step) is CountTest:
+                compare, number = OPERATORS[step.op], step.bound
+                found = _partners(read, columns, count)
+                columns, count = _keep(columns, [compare(len(rows), number) for rows in found])
             else:
-                assert isinstance(step, SemiJoin | AntiJoin | CountTest), "ranks are left to the driver"
-                runs.append(_keep(self._partnered(step, names)))
-        head = [names[term.name] if type(term) is Column else self._head(term) for term in pipeline.project]
+                columns, count = _partnered(read, type(step) is SemiJoin, columns, count)
+            if not count:
+                return []
+        project = pipeline.project
+        if len(project) == 1 and type(only := project[0]) is Column:
+            return columns[only.name]
+        found = [
+            columns[term.name] if isinstance(term, Column) else self._head(term) * count for term in project
+        ]
+        return list(zip(*found, strict=True) if len(found) > 1 else found[0]) if found else [()] * count
 
-        def run() -> list[Any]:
-            columns: Columns = []
-            count = 1
-            for each in runs:
-                columns, count = each(columns, count)
-                if not count:
-                    return []
-            found = [columns[at] if isinstance(at, int) else at * count for at in head]
-            if len(found) == 1:
-                return found[0]
-            return list(zip(*found, strict=True)) if found else [()] * count
-
-        return run
-
-    def _head(self, term: Term) -> list[int]:
-        assert isinstance(term, Constant)
+    def _head(self, term: Constant) -> list[int]:
         position = self._find(term.value)
         if position == UNKNOWN:
             raise _Stop  # a text that no fact holds has no position yet
         return [position]
 
-    def _join(self, scan: Scan, names: dict[str, int]) -> _Step:
-        bare = len(scan.places) == 1 and scan.predicate in self._derived
-        places, keys, fresh, equal = self._places(scan, names)
-        match = self._matching(scan, places, keys, equal)
-        for name in fresh:
-            names[name] = len(names)
-        binds = list(fresh.values())
+    def _join(self, read: _Read, left: Collection[str], columns: Columns, count: int) -> tuple[Columns, int]:
+        """Pair rows with their partners; some of their columns are left."""
+        found = _partners(read, columns, count)
+        total = sum(map(len, found)) if count > 1 else len(found[0])
+        self._steps += total
+        if self._steps > self._left:
+            raise _Stop
+        joined: Columns = {}
+        for name in left:
+            joined[name] = [value for value, rows in zip(columns[name], found, strict=True) for _ in rows]
+        rows = list(chain.from_iterable(found)) if count > 1 else found[0]
+        _, _, fresh, _, _, derived, _ = read
+        bare = derived is not None and derived.arity == 1
+        for name, at in fresh.items():
+            joined[name] = list(rows) if bare else [row[at] for row in rows]
+        return joined, total
 
-        def join(columns: Columns, count: int) -> tuple[Columns, int]:
-            found = match(columns, count)
-            total = sum(map(len, found)) if count > 1 else len(found[0])
-            self._steps += total
-            if self._steps > self._left:
-                raise _Stop
-            joined = [
-                [value for value, rows in zip(column, found, strict=True) for _ in rows] for column in columns
-            ]
-            if bare:
-                return [*joined, *[[row for rows in found for row in rows] for _ in binds]], total
-            return [*joined, *[[row[at] for rows in found for row in rows] for at in binds]], total
+    def _passing(self, test: Test, columns: Columns, count: int) -> list[bool]:
+        """Tell which rows pass a test."""
+        terms = test.terms()
+        if type(test) is NotEqual and Column in map(type, terms):
+            # Different positions are different texts.
+            sides = [term.name if isinstance(term, Column) else (self._find(term.value),) for term in terms]
+            return list(map(ne, *_values(sides, columns, count)))
+        texts = self._relations.dictionary.texts
+        given = [texts(columns[t.name]) if isinstance(t, Column) else (t.value,) * count for t in terms]
+        return list(map(question(test), *given))
 
-        return join
-
-    def _matching(
-        self, scan: Scan, places: tuple[int, ...], keys: list[_Key], equal: list[tuple[int, int]]
-    ) -> _Match:
-        """Return what finds the rows of a scan that agree with each row."""
-        match = self._found(scan, places, keys)
-        if scan.part is not Part.ALL and scan.predicate in self._own and (places or scan.part is Part.OLD):
-            match = _chosen(match, self._derived[scan.predicate], scan.part is Part.NEW)
-        return _equal(match, equal) if equal else match
-
-    def _places(
-        self, scan: Scan, names: dict[str, int]
-    ) -> tuple[tuple[int, ...], list[_Key], dict[str, int], list[tuple[int, int]]]:
-        """Return the places whose value is known and where from, those that are bound, and equal ones."""
+    def _read(self, step: Step, known: set[str]) -> _Read:
+        """Find out what a step reads, and where what is known by then stands."""
+        assert not isinstance(step, (Filter, RankTest)), "texts read nothing, ranks are left to the driver"
+        scan = step.scan
+        derived = self._derived.get(scan.predicate)
+        apart = None if derived is not None else PARTED.get(scan.predicate)
         places: list[int] = []
         keys: list[_Key] = []
         fresh: dict[str, int] = {}
         equal: list[tuple[int, int]] = []
-        apart = None if scan.predicate in self._names else PARTED.get(scan.predicate)
         for at, place in enumerate(scan.places):
             if type(place) is Column:
                 name = place.name
-                if name in names:
+                if name in known:
                     places.append(at)
-                    keys.append(names[name])
+                    keys.append(name)
                 elif name in fresh:
                     equal.append((fresh[name], at))
                 else:
                     fresh[name] = at
             # By a constant at that place the relation is kept apart: there is nothing left to check.
-            elif type(place) is Constant and at != apart:
+            elif isinstance(place, Constant) and at != apart:
                 places.append(at)
                 keys.append((self._find(place.value),))
-        return tuple(places), keys, fresh, equal
-
-    def _found(self, scan: Scan, places: tuple[int, ...], keys: list[_Key]) -> _Match:
-        derived = self._derived.get(scan.predicate)
-        if not places:
-            if derived is None:
-                rows = self._relations.at(source_of(scan, self._names)).all_rows()
-                return lambda columns, count: [rows] * count
-            if scan.part is Part.NEW and scan.predicate in self._own:
-                return lambda columns, count: [derived.new] * count
-            return lambda columns, count: [derived.rows] * count
-        keyed = _keyed(keys)
+        rows: Any = None
         if derived is None:
-            get = self._relations.at(source_of(scan, self._names)).lookup(places).get
-            if len(keys) == 1 and isinstance(at := keys[0], int):
-                return lambda columns, count: [get(key, ()) for key in columns[at]]
-            return lambda columns, count: [get(key, ()) for key in keyed(columns, count)]
-
-        def match(columns: Columns, count: int) -> list[Collection[Any]]:
-            get = derived.index(places).get
-            return [get(key, ()) for key in keyed(columns, count)]
-
-        return match
-
-    def _partnered(self, step: SemiJoin | AntiJoin | CountTest, names: dict[str, int]) -> _Test:
-        """Return what tells which rows have a partner, have none, or have so many."""
-        scan = step.scan
-        places, keys, _, equal = self._places(scan, names)
-        if type(step) is CountTest:
-            match = self._matching(scan, places, keys, equal)
-            compare, bound = OPERATORS[step.op], step.bound
-            return lambda columns, count: [compare(len(rows), bound) for rows in match(columns, count)]
-        wanted = type(step) is SemiJoin
-        if not places or equal or (scan.part is not Part.ALL and scan.predicate in self._own):
-            match = self._matching(scan, places, keys, equal)
-            return lambda columns, count: [(len(rows) > 0) is wanted for rows in match(columns, count)]
-        keyed = _keyed(keys)
-        derived = self._derived.get(scan.predicate)
-        whole = len(places) == len(scan.places)
-        if derived is None:
-            table = self._relations.at(source_of(scan, self._names))
-            held: Any = table.all_rows() if whole and len(places) > 1 else table.lookup(places)
-        elif whole:
-            held = derived.rows
-        elif scan.predicate in self._own:
-            # It grows from round to round.
-            return lambda columns, count: [
-                (key in derived.index(places)) is wanted for key in keyed(columns, count)
-            ]
-        else:
-            held = derived.index(places)
-        if wanted:
-            return lambda columns, count: [key in held for key in keyed(columns, count)]
-        return lambda columns, count: [key not in held for key in keyed(columns, count)]
-
-    def _passing(self, test: Test, names: dict[str, int]) -> _Test:
-        """Return what tells which rows pass a test."""
-        terms = test.terms()
-        if type(test) is NotEqual and not all(type(term) is Constant for term in terms):
-            keyed = _keyed(
-                [names[t.name] if isinstance(t, Column) else (self._find(t.value),) for t in terms]
-            )
-            return lambda columns, count: [left != right for left, right in keyed(columns, count)]
-        texts = self._relations.dictionary.texts
-        places = dict(names)
-
-        def mask(columns: Columns, count: int) -> list[bool]:
-            given = [
-                texts(columns[places[term.name]]) if isinstance(term, Column) else [term.value] * count
-                for term in terms
-            ]
-            if type(test) is Shape:
-                return [
-                    text_shape(text, start, test.delims, end) for text, start, end in zip(*given, strict=True)
-                ]
-            return [passes(test, each) for each in zip(*given, strict=True)]
-
-        return mask
+            if scan.view is None and apart is None:
+                table = self._relations.table(scan.predicate)
+            else:
+                table = self._relations.at(source_of(scan, ()))
+            # A row of several values that is known whole needs no index.
+            whole = isinstance(step, (SemiJoin, AntiJoin)) and 1 < len(places) == len(scan.places)
+            rows = table.lookup(tuple(places)) if places and not whole else table.all_rows()
+        part = scan.part if scan.predicate in self._own else Part.ALL
+        return tuple(places), keys, fresh, equal, part, derived, rows
 
 
-def _keyed(keys: list[_Key]) -> _Keyed:
-    """Return what makes the key of each row: of values of columns, by number, and of fixed ones."""
-    if len(keys) == 1:
-        [only] = keys
-        if isinstance(only, int):
-            return lambda columns, count: columns[only]
-        return lambda columns, count: only * count
-
-    def keyed(columns: Columns, count: int) -> list[Any]:
-        return list(zip(*[columns[at] if isinstance(at, int) else at * count for at in keys], strict=True))
-
-    return keyed
+def _values(keys: Sequence[_Key], columns: Columns, count: int) -> list[Sequence[Any]]:
+    """Return a value for each row and key: those of a column, or one that is fixed."""
+    return [columns[key] if isinstance(key, str) else key * count for key in keys]
 
 
-def _keep(test: _Test) -> _Step:
-    """Return the step that keeps rows that pass."""
-
-    def keep(columns: Columns, count: int) -> tuple[Columns, int]:
-        mask = test(columns, count)
-        passed = sum(mask)
-        if passed == count:
-            return columns, count
-        return [list(compress(column, mask)) for column in columns], passed
-
-    return keep
+def _keys(keys: list[_Key], columns: Columns, count: int) -> Iterable[Any]:
+    """Return the key of each row, as indexes have it: of one place without a tuple around it."""
+    if len(keys) > 1:
+        return zip(*_values(keys, columns, count), strict=True)
+    [key] = keys
+    return columns[key] if isinstance(key, str) else key * count
 
 
-def _chosen(match: _Match, derived: _Derived, new: bool) -> _Match:
-    """Return what finds only rows that are new, or only those that are not."""
+def _partners(read: _Read, columns: Columns, count: int) -> list[Collection[Any]]:
+    """Return the rows of a scan that go with each row so far."""
+    places, keys, _, equal, part, derived, rows = read
+    found: list[Collection[Any]]
+    if places:
+        get = (rows if derived is None else derived.index(places)).get
+        found = [get(key, ()) for key in _keys(keys, columns, count)]
+    elif derived is None:
+        found = [rows] * count
+    else:
+        found = [derived.new if part is Part.NEW else derived.rows] * count
+    if derived is not None and (part is Part.OLD or (part is Part.NEW and places)):
+        latest, new = frozenset(derived.new), part is Part.NEW
+        found = [[row for row in each if (row in latest) is new] for each in found]
+    if equal:
+        found = [[row for row in each if all(row[a] == row[b] for a, b in equal)] for each in found]
+    return found
 
-    def chosen(columns: Columns, count: int) -> list[Collection[Any]]:
-        latest = frozenset(derived.new)
-        return [[row for row in rows if (row in latest) is new] for rows in match(columns, count)]
 
-    return chosen
+def _partnered(read: _Read, wanted: bool, columns: Columns, count: int) -> tuple[Columns, int]:
+    """Keep the rows that have a partner, or those that have none."""
+    places, keys, _, equal, part, derived, held = read
+    if not places or equal or part is not Part.ALL:
+        return _keep(columns, [bool(rows) is wanted for rows in _partners(read, columns, count)])
+    if derived is not None:
+        held = derived.rows if len(places) == derived.arity else derived.index(places)
+    has, asked = held.__contains__, _keys(keys, columns, count)
+    if len(columns) == len(keys) == 1 and keys[0] in columns:
+        kept = list(filter(has, asked) if wanted else filterfalse(has, asked))
+        return dict.fromkeys(columns, kept), len(kept)
+    mask = list(map(has, asked))
+    return _keep(columns, mask if wanted else list(map(not_, mask)))
 
 
-def _equal(match: _Match, places: list[tuple[int, int]]) -> _Match:
-    """Return what finds only rows that hold the same value at two places."""
-    return lambda columns, count: [
-        [row for row in rows if all(row[one] == row[other] for one, other in places)]
-        for rows in match(columns, count)
-    ]
+def _keep(columns: Columns, mask: list[bool]) -> tuple[Columns, int]:
+    """Return the rows that passed, and how many they are."""
+    passed = sum(mask)
+    if passed == len(mask):
+        return columns, passed
+    return {name: list(compress(column, mask)) for name, column in columns.items()}, passed

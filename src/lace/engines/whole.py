@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from lace.algebra import Budget, Part, RankTest, Scan, Test
-from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram
+from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram, suits_loops
 from lace.engines.quick import Answers, LoopWriter, code_of
 from lace.engines.relations import Relations, source_of
 from lace.engines.table import Table
@@ -62,7 +62,9 @@ class WholeProgram:
         self._relations = relations
         self._version = relations.changes
         self._predicates = prepared.heads
-        sizes = {p: relations.size(p) for p in {*prepared.given, *(p for p, _ in prepared.seen)}}
+        sizes = {p: relations.size(p) for p in prepared.given}
+        for predicate, _ in prepared.seen:
+            sizes[predicate] = relations.size(predicate)
         self._given = sum(sizes.values())
         self._function: Callable[[int], Any] | None = None
         self._walks = WALKS if _suits(prepared, relations, sizes) else -1
@@ -115,23 +117,22 @@ class WholeProgram:
 
 def _suits(prepared: PreparedProgram, relations: Relations, sizes: Mapping[Predicate, int]) -> bool:
     """Tell whether a program and what it reads are small, and nothing was supplied that it derives."""
-    pipelines = [whole for component in prepared.components for whole in component.wholes]
-    if sum([len(each.pipeline.steps) + 1 for each in pipelines]) > MOST_NODES:
+    pipelines, derived = prepared.pipelines, prepared.derived
+    if MOST_ROWS < 0 or prepared.ranked or not all(map(suits_loops, pipelines)):
         return False
-    if any(relations.size(predicate) for predicate in prepared.derived):
+    if sum([len(pipeline.steps) + 1 for pipeline in pipelines]) > MOST_NODES:
+        return False
+    if any(map(relations.size, derived)):
+        return False
+    if not derived.isdisjoint([scan.view for scan in prepared.scans if scan.view is not None]):
         return False
     large = {predicate for predicate, size in sizes.items() if size > MOST_ROWS}
-    for each in pipelines:
-        if not each.loops or RankTest in map(type, each.pipeline.steps):
-            return False
-        for scan in each.scans:
-            if scan.view is not None and scan.view in prepared.derived:
+    for scan in prepared.scans if large else ():
+        if scan.predicate in large:
+            source = source_of(scan, derived)
+            if source.name is None or len(relations.part(source)) > MOST_ROWS:
                 return False
-            if scan.predicate in large:
-                source = source_of(scan, prepared.derived)
-                if source.name is None or len(relations.part(source)) > MOST_ROWS:
-                    return False
-    return MOST_ROWS >= 0
+    return True
 
 
 class _ProgramWriter(LoopWriter):

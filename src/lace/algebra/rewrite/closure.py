@@ -10,6 +10,7 @@ and explanations use them.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_not
 
 from lace.algebra.nodes import Column, Component, Join, Part, Pipeline, RelationProgram, Scan
 
@@ -17,9 +18,8 @@ from lace.algebra.nodes import Column, Component, Join, Part, Pipeline, Relation
 def mark_closures(program: RelationProgram) -> RelationProgram:
     """Return the program with every closure marked."""
     components = tuple([_marked(component) for component in program.components])
-    if all(new is old for new, old in zip(components, program.components, strict=True)):
-        return program
-    return program.with_components(components)
+    changed = any(map(is_not, components, program.components))
+    return program.with_components(components) if changed else program
 
 
 def _marked(component: Component) -> Component:

@@ -1,8 +1,9 @@
 """Order the steps of a rule, and make the order for each relation that something is added to.
 
 A step runs as soon as all it needs is bound: tests first, then scans that only keep rows, then the join
-that has most of its places bound. The order depends on the program alone, never on the facts: it is part
-of what the limits count. Ten thousand atoms in a rule are ordered in about as many steps.
+that has most of its places bound. Whoever places a join knows what is bound by then, and leaves out of it
+what nobody reads. The order depends on the program alone, never on the facts: it is part of what the limits
+count. Ten thousand atoms in a rule are ordered in about as many steps.
 """
 
 from __future__ import annotations
@@ -10,20 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from lace.algebra.nodes import (
-    AntiJoin,
-    Column,
-    CountTest,
-    Filter,
-    Join,
-    Part,
-    Pipeline,
-    RankTest,
-    Scan,
-    SemiJoin,
-    Step,
-    Term,
-)
+from lace.algebra.nodes import Column, CountTest, Join, Part, Pipeline, Scan, Step, Term
+from lace.algebra.rewrite.exists import keep_or_join
 
 FEW_STEPS = 16
 
@@ -32,44 +21,40 @@ def order_steps(
     steps: tuple[Step, ...], project: tuple[Term, ...], first: Join | None = None
 ) -> tuple[Step, ...]:
     """Return the steps in the order in which they run, beginning with `first` where it is given."""
-    if len(steps) == 1:
-        return steps
     return (_order_few if len(steps) <= FEW_STEPS else _order_many)(steps, project, first)
 
 
 def _order_few(steps: tuple[Step, ...], project: tuple[Term, ...], first: Join | None) -> tuple[Step, ...]:
     """Order by looking at all that is left each time: for few steps the quickest way."""
+    once, joins, tests = _read(steps, project)
     ordered: list[Step] = []
     bound: set[str] = set()
+    costs: list[tuple[bool, int, int]] = []
+    join = first
     if first is not None:
-        ordered.append(first)
-        bound.update(first.scan.columns())
-    joins: list[Join] = []
-    tests: list[Step] = []
-    for step in steps:
-        if type(step) is not Join:
-            tests.append(step)
-        elif step is not first:
-            joins.append(step)
-    counts = any(type(step) is CountTest for step in tests) if tests else False
-    outer = _outer_columns(steps, project) if counts else None
-    waiting = [(step, _needs(step, outer)) for step in tests]
-    while waiting or joins:
-        for at, (step, needs) in enumerate(waiting):
-            if needs <= bound:
-                ordered.append(step)
-                del waiting[at]
-                break
-        else:
-            assert joins, "the safety check refuses a rule whose tests stay unbound"
-            best = 0
-            if len(joins) > 1:
-                costs = [_cost(join.scan, bound) for join in joins]
-                best = costs.index(min(costs))
-            join = joins.pop(best)
-            ordered.append(join)
-            bound.update(join.scan.columns())
-    return tuple(ordered)
+        joins = [each for each in joins if each is not first]
+    while True:
+        if join is not None:
+            ordered.append(keep_or_join(join, bound, once))
+            if not bound.issuperset(join.scan.columns()):
+                bound.update(join.scan.columns())
+                costs = []
+        waiting = []
+        for test in tests:
+            if bound.issuperset(test[1]):
+                ordered.append(test[0])
+            else:
+                waiting.append(test)
+        tests = waiting
+        if not joins:
+            assert not tests, "the safety check refuses a rule whose tests stay unbound"
+            return tuple(ordered)
+        best = 0
+        if len(joins) > 1:
+            costs = costs or [_cost(each.scan, bound) for each in joins]
+            best = costs.index(min(costs))
+            del costs[best]
+        join = joins.pop(best)
 
 
 def _order_many(steps: tuple[Step, ...], project: tuple[Term, ...], first: Join | None) -> tuple[Step, ...]:
@@ -83,28 +68,21 @@ class _Order:
         self.bound: set[str] = set()
         self.ordered: list[Step] = []
         self.done = [step is first for step in steps]
-        # Only counts have columns of their own, which nobody else names.
-        counts = any(isinstance(step, CountTest) for step in steps)
-        outer = _outer_columns(steps, project) if counts else None
-        self.missing: list[set[str]] = [
-            set() if isinstance(step, Join) else _needs(step, outer) for step in steps
-        ]
+        self.once, _, tests = _read(steps, project)
+        needs = iter([needs for _, needs in tests])
+        self.missing: list[set[str]] = [set() if type(step) is Join else set(next(needs)) for step in steps]
         self.readers: dict[str, list[int]] = {}
         for at, step in enumerate(steps):
-            names = step.scan.columns() if isinstance(step, Join) else self.missing[at]
-            for name in names:
+            for name in step.columns() if type(step) is Join else self.missing[at]:
                 self.readers.setdefault(name, []).append(at)
-        self.ready = [
-            at for at, step in enumerate(steps) if not isinstance(step, Join) and not self.missing[at]
-        ]
+        self.ready = [at for at, step in enumerate(steps) if type(step) is not Join and not self.missing[at]]
         self.joins = [
-            (*_cost(step.scan, self.bound), at) for at, step in enumerate(steps) if isinstance(step, Join)
+            (*_cost(step.scan, self.bound), at) for at, step in enumerate(steps) if type(step) is Join
         ]
         heapify(self.ready)
         heapify(self.joins)
         if first is not None:
-            self.ordered.append(first)
-            self.bind(first.scan.columns())
+            self.place(first)
 
     def run(self) -> tuple[Step, ...]:
         while self.ready or self.joins:
@@ -113,22 +91,23 @@ class _Order:
                 continue
             self.done[at] = True
             step = self.steps[at]
-            self.ordered.append(step)
-            if isinstance(step, Join):
-                self.bind(step.scan.columns())
+            if type(step) is Join:
+                self.place(step)
+            else:
+                self.ordered.append(step)
         assert all(self.done), "the safety check refuses a rule whose tests stay unbound"
         return tuple(self.ordered)
 
-    def bind(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name in self.bound:
-                continue
+    def place(self, join: Join) -> None:
+        fresh = [name for name in join.scan.columns() if name not in self.bound]
+        self.ordered.append(keep_or_join(join, self.bound, self.once))
+        for name in fresh:
             self.bound.add(name)
             for at in self.readers.get(name, ()):
                 step = self.steps[at]
                 if self.done[at]:
                     continue
-                if isinstance(step, Join):
+                if type(step) is Join:
                     heappush(self.joins, (*_cost(step.scan, self.bound), at))
                 else:
                     self.missing[at].discard(name)
@@ -147,39 +126,44 @@ def _cost(scan: Scan, bound: set[str]) -> tuple[bool, int, int]:
                 free += 1
         elif place is not None:
             fixed += 1
-    return not (free == 0 and joined > 0), -(100 * bool(joined) + 2 * joined + fixed), free
+    return (free > 0, -100 - 2 * joined - fixed, free) if joined else (True, -fixed, free)
 
 
-def _outer_columns(steps: tuple[Step, ...], project: tuple[Term, ...]) -> set[str]:
-    """Return the columns that stand outside of counts; the others are local to one of them."""
-    found = {term.name for term in project if isinstance(term, Column)}
+def _read(
+    steps: tuple[Step, ...], project: tuple[Term, ...]
+) -> tuple[set[str], list[Join], list[tuple[Step, Iterable[str]]]]:
+    """Return the columns that are mentioned once, the joins, and the steps that bind nothing.
+
+    With each of the last stand the columns that must be bound before it can run.
+    """
+    seen = {term.name for term in project if type(term) is Column}
+    again: set[str] = set()
+    joins: list[Join] = []
+    tests: list[tuple[Step, Iterable[str]]] = []
+    counts = False
     for step in steps:
-        if isinstance(step, Join | SemiJoin | AntiJoin):
-            found.update(step.scan.columns())
-        elif isinstance(step, Filter):
-            found.update(term.name for term in step.test.terms() if isinstance(term, Column))
-    return found
-
-
-def _needs(step: Step, outer: set[str] | None) -> set[str]:
-    """Return the columns that must be bound before a step that binds none can run."""
-    if isinstance(step, Filter):
-        return {term.name for term in step.test.terms() if isinstance(term, Column)}
-    if isinstance(step, RankTest):
-        return {step.item.name}
-    assert isinstance(step, SemiJoin | AntiJoin | CountTest)
-    names = set(step.scan.columns())
-    return names if outer is None else names & outer
+        names = step.columns()
+        for name in names:
+            (again if name in seen else seen).add(name)
+        if type(step) is Join:
+            joins.append(step)
+        else:
+            tests.append((step, names))
+            counts = counts or type(step) is CountTest
+    if counts:
+        # Only counts have columns of their own, which nobody else mentions.
+        tests = [(step, again.intersection(names)) for step, names in tests]
+    return seen - again, joins, tests
 
 
 def delta_pipeline(pipeline: Pipeline, at: int) -> Pipeline:
-    """Return the pipeline, not ordered yet, that starts from what is new in its join number `at`.
+    """Return the pipeline that starts from what is new in its join number `at`.
 
     Joins before it in the source order read all rows and those after it only the old ones, so each
     combination that holds something new is found exactly once.
     """
-    joins = [step for step in pipeline.steps if isinstance(step, Join)]
-    rest = [step for step in pipeline.steps if not isinstance(step, Join)]
+    joins = [step for step in pipeline.steps if type(step) is Join]
+    rest = [step for step in pipeline.steps if type(step) is not Join]
     first = _with_part(joins[at], Part.NEW)
     later = [_with_part(join, Part.OLD) for join in joins[at + 1 :]]
     steps: tuple[Step, ...] = (first, *joins[:at], *later, *rest)

@@ -25,7 +25,6 @@ from lace.algebra.nodes import (
     RankTest,
     RelationProgram,
     Step,
-    scans,
 )
 from lace.facts import Predicate
 
@@ -44,7 +43,7 @@ def rank_instead_of_count(program: RelationProgram) -> RelationProgram:
         for rule in component.rules:
             outside = _outside(rule.whole)
             for step in rule.whole.steps:
-                for scan in scans(Pipeline((step,), rule.head, ())):
+                for scan in step.scans():
                     if scan.predicate in readers:
                         readers[scan.predicate].append(_rankable(step, outside))
     ranked = {
