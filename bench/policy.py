@@ -1,12 +1,20 @@
 """What views, changes and previews cost: `make bench-policy` (python -m bench.policy).
 
     view       a plan over a million record facts under a given view     against the same without a view
+    lookup     the same where nobody ever looked up the view's records: their texts become positions first
+    selective  the same as `view` for a plan without recursion, which is over soon
+    unknown    the same as `lookup` for that plan
     expose     the expose modules that make such a view                  beside the evaluation under it
     change     a thousand new records, no negation                       against the first evaluation
     exposed    the same, with the view brought up to date by expose modules
-    light      the same as `change` without recursion, where the first evaluation is quick already
+    light      the same as `change` for the plan without recursion
     negation   the same under a given view, with negation in both operands
+    load       facts of a thousand new records, put into the database    against the first evaluation
     preview    `lace preview` of a store of 100,000 records              against opening it and one evaluation
+
+An evaluation starts from facts that the database holds, the first one as well as one after a change: putting
+them in is told apart (`load`). Each repeat of a change adds other records, to a database that goes on, under
+a view that was never looked up before.
 
 The plan is one that people have: our groups on one side, some apps with the threads that they answer on the
 other. Both sides of `view` select the same records, since the view hides other groups.
@@ -15,6 +23,7 @@ other. Both sides of `view` select the same records, since the view hides other 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
@@ -97,10 +106,10 @@ def record_facts(first: int, count: int) -> list[Fact]:
     return facts
 
 
-def shown_records(count: int) -> View:
+def shown_records(count: int, owner: str = "me") -> View:
     """Return the view that shows the exposed groups of so many records."""
     numbers = [number for number in range(count) if f"g{number % GROUPS}" in GOOD]
-    return query_view("me", PEER, [("CanQueryRecord", PEER, f"P.{number:043}.H3") for number in numbers])
+    return query_view(owner, PEER, [("CanQueryRecord", PEER, f"P.{number:043}.H3") for number in numbers])
 
 
 class Everything:
@@ -127,23 +136,40 @@ def sized(quick: bool) -> tuple[Database, int]:
     return Database(record_facts(0, count)), count
 
 
-@contextmanager
-def view_line(quick: bool) -> Iterator[Line]:
-    """Evaluate a plan with and without a given view."""
-    database, count = sized(quick)
-    view = shown_records(count)
-    snapshot = Snapshot(database)
-    sent = policy(Everything()).evaluate(snapshot).counts()
-    assert sent == policy(GivenViews(view)).evaluate(snapshot).counts() != (0, 0)
+def view_line(
+    title: str, theirs: str, *, known: bool = True, shown: bool = False
+) -> Callable[[bool], AbstractContextManager[Line]]:
+    """Return what prepares a line about a given view; a known one was used before."""
 
-    yield Line(
-        "plan over record facts under a given view",
-        "record fact",
-        count * (FIELDS + 1),
-        Contender("no view", lambda _: policy(Everything()).evaluate(snapshot)),
-        Contender("query view of half of it", lambda _: policy(GivenViews(view)).evaluate(snapshot)),
-        Goal(1.5, "time"),
-    )
+    @contextmanager
+    def make(quick: bool) -> Iterator[Line]:
+        database, count = sized(quick)
+        view = shown_records(count)
+        snapshot = Snapshot(database)
+        sent = policy(Everything(), OURS, theirs).evaluate(snapshot).counts()
+        assert sent == policy(GivenViews(view), OURS, theirs).evaluate(snapshot).counts() != (0, 0)
+
+        numbers = itertools.count()
+
+        @contextmanager
+        def given() -> Iterator[View]:
+            yield view if known else shown_records(count, f"me {next(numbers)}")
+
+        yield Line(
+            title,
+            "record fact",
+            count * (FIELDS + 1),
+            Contender("no view", lambda _: policy(Everything(), OURS, theirs).evaluate(snapshot)),
+            Contender(
+                "query view of half of it",
+                lambda view: policy(GivenViews(view), OURS, theirs).evaluate(snapshot),
+                given,
+            ),
+            Goal(1.5, "time"),
+            shown=shown,
+        )
+
+    return make
 
 
 @contextmanager
@@ -171,35 +197,83 @@ def change_line(
 
     @contextmanager
     def make(quick: bool) -> Iterator[Line]:
-        database, count = sized(quick)
-        new = count // 100 if quick else NEW
-        added = record_facts(count, new)
-        view = shown_records(count + new)
+        growing = Growing(quick)
 
         def fresh_policy() -> LocalPolicy:
-            return policy(expose_views() if computed else GivenViews(view), ours, theirs)
+            views = expose_views() if computed else GivenViews(growing.view())
+            return policy(views, ours, theirs)
+
+        @contextmanager
+        def fresh() -> Iterator[LocalPolicy]:
+            yield fresh_policy()
 
         @contextmanager
         def evaluated() -> Iterator[tuple[LocalPolicy, Snapshot]]:
-            running, first = fresh_policy(), Snapshot(database)
+            running, first = fresh_policy(), Snapshot(growing.database)
             running.evaluate(first).counts()
+            growing.database.add(growing.more())
             yield running, first
+            sent = running.evaluate(Snapshot(growing.database)).counts()
+            assert sent == fresh_policy().evaluate(Snapshot(growing.database)).counts(), "went another way"
 
         def change(given: tuple[LocalPolicy, Snapshot]) -> None:
             running, first = given
-            running.evaluate(first.next(added=added)).counts()
+            running.evaluate(first.next(records=growing.database)).counts()
 
         yield Line(
             title,
             "new record",
-            new,
-            Contender("first evaluation", lambda _: fresh_policy().evaluate(Snapshot(database)).counts()),
+            growing.new,
+            Contender("first evaluation", lambda p: p.evaluate(Snapshot(growing.database)).counts(), fresh),
             Contender("evaluation after the change", change, evaluated),
             Goal(1 / 20, "time"),
             shown=shown,
         )
 
     return make
+
+
+class Growing:
+    """A database that gains as many records each time."""
+
+    def __init__(self, quick: bool) -> None:
+        self.database, self._count = sized(quick)
+        self.new = self._count // 100 if quick else NEW
+
+    def view(self) -> View:
+        """Return a view of what is there and of what comes next."""
+        return shown_records(self._count + self.new)
+
+    def more(self) -> list[Fact]:
+        """Return the facts of the next records."""
+        first, self._count = self._count, self._count + self.new
+        return record_facts(first, self.new)
+
+
+@contextmanager
+def load_line(quick: bool) -> Iterator[Line]:
+    """Put facts of new records into a database."""
+    growing = Growing(quick)
+
+    @contextmanager
+    def facts() -> Iterator[list[Fact]]:
+        snapshot = Snapshot(growing.database)  # whoever holds it keeps what it holds
+        yield growing.more()
+        assert snapshot.complete
+
+    @contextmanager
+    def fresh() -> Iterator[LocalPolicy]:
+        yield policy(GivenViews(growing.view()))
+
+    yield Line(
+        "facts of new records put into the database",
+        "new record",
+        growing.new,
+        Contender("first evaluation", lambda p: p.evaluate(Snapshot(growing.database)).counts(), fresh),
+        Contender("adding the facts", growing.database.add, facts),
+        Goal(1, "time"),
+        shown=True,
+    )
 
 
 @contextmanager
@@ -240,12 +314,16 @@ def preview_line(quick: bool) -> Iterator[Line]:
 THEIRS_ALL = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
 
 LINES = {
-    "view": view_line,
+    "view": view_line("plan over record facts under a given view", THEIRS),
+    "lookup": view_line("the same, the view looked up first", THEIRS, known=False, shown=True),
+    "selective": view_line("selective plan under a given view", LIGHT, shown=True),
+    "unknown": view_line("the same, the view looked up first", LIGHT, known=False, shown=True),
     "expose": expose_line,
     "change": change_line("new records, no negation", OURS, THEIRS),
     "exposed": change_line("new records, with the view", OURS, THEIRS, computed=True, shown=True),
     "light": change_line("new records, no recursion", OURS, LIGHT, shown=True),
     "negation": change_line("new records, with negation", OURS_NOT, THEIRS_NOT, shown=True),
+    "load": load_line,
     "preview": preview_line,
 }
 

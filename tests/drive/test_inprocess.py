@@ -18,6 +18,7 @@ from lace.interlace import (
     NeedEvaluation,
     PlanAgreed,
     Prepared,
+    Purpose,
     RecordsSent,
     RecordsStored,
     SendRecords,
@@ -128,6 +129,9 @@ class Failing(Host):
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         failing = need.purpose.value == self._what
+        if self._what == "serve" and need.purpose is Purpose.REQUEST:
+            # What is decided for sending is decided anew only where something came in between.
+            self.store.put(make_blob(b"meanwhile"))
         return EvaluationFailed(BROKEN) if failing else super().evaluate(need)
 
     def commit(self) -> RecordsStored | StoreFailed | None:

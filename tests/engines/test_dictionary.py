@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from lace.datalog import compile_program, parse_program
@@ -34,6 +35,41 @@ def test_a_fork_sees_what_was_there_and_keeps_its_own_to_itself() -> None:
     assert deeper.intern_column(["y", "q", "a"]).tolist() == [3, 5, 0]
     assert deeper.texts([0, 3, 5]) == ["a", "y", "q"]
     assert list(deeper) == ["a", "b", "x", "y", "later", "q"]
+
+
+def test_a_fork_that_follows_gives_a_text_one_position_whoever_brought_it_first() -> None:
+    base = Dictionary()
+    base.intern_column(["a", "b"])
+    fork, other = base.fork(), base.fork()
+    fork.intern_column(["x", "y"])
+    base.intern_column(["c", "x", "d"])
+    fork.follow(4)
+    assert list(fork) == ["a", "b", "x", "y", "c"]
+    assert (fork.find("x"), fork.find("c"), fork.find("d")) == (2, 4, UNKNOWN)
+    fork.follow(len(base))
+    assert fork.place(np.arange(5, dtype=np.int32)).tolist() == [0, 1, 4, 2, 5]
+    assert fork.intern_row(["c", "x", "d", "e"]) == (4, 2, 5, 6)
+    assert fork.intern_column(["d", "f", "c"]).tolist() == [5, 7, 4]
+    assert fork.find_column(["a", "e", "d", "?"]).tolist() == [0, 6, 5, UNKNOWN]
+    assert base.find("e") == base.find("y") == UNKNOWN
+    assert list(base) == ["a", "b", "c", "x", "d"]
+    for size in (2, 5):
+        # What both know of the base goes over by position, the rest as text.
+        other.follow(size)
+        carried = fork.carry(np.array([1, 2, 3, 5, 6], np.int32), other)
+        assert other.texts(carried.tolist()) == ["b", "x", "y", "d", "e"]
+    assert other.find("d") == fork.carry(np.array([5], np.int32), other)[0]
+
+
+def test_texts_of_a_set_are_found_among_what_is_new() -> None:
+    base = Dictionary()
+    base.intern_column(list("abcdef"))
+    wanted = {"b", "e", "f", "z"}
+    assert sorted(base.find_some(wanted, 2).tolist()) == [4, 5]
+    assert sorted(base.find_some({"b", "f"}, 5).tolist()) == [5]
+    fork = base.fork()
+    fork.intern_column(["z", "y"])
+    assert fork.find_some(wanted).tolist() == [6]
 
 
 BAD = [

@@ -57,6 +57,33 @@ def test_copies_know_their_rows_and_grow_apart() -> None:
     assert later.add_rows([(3, 2), (4, 1), (4, 2)]) == 1
 
 
+def test_one_copy_grows_where_the_table_would_have() -> None:
+    texts = dictionary(100)
+    table = Table(2, texts)
+    table.add_columns(columns([(number, 1) for number in range(40)]))
+    table.add_rows([(50, 1)])
+    other, heir = table.copy(texts), table.copy(texts, room=True)
+    heir.add_columns(columns([(60, 1), (61, 1)]))
+    other.add_columns(columns([(70, 1)]))
+    assert heir.rows(40) == [(50, 1), (60, 1), (61, 1)]
+    assert other.rows(40) == [(50, 1), (70, 1)]
+    assert table.rows(40) == [(50, 1)]
+    assert all(column[-1] in (50, 1) for column in table.columns())
+    assert heir.lineage is table.lineage
+    assert other.lineage is not table.lineage is not table.without({(50, 1)}, texts).lineage
+
+
+def test_newer_texts_are_not_looked_for_in_older_rows() -> None:
+    texts = dictionary(100)
+    table = Table(2, texts)
+    table.add_columns(columns([(3, 1), (2, 5)]))
+    table.add_columns(columns([(9, 1), (8, 2)]))
+    table.add_rows([(4, 4)])
+    table.add_columns(columns([(30, 1)]))
+    assert [table.first_row_with(text) for text in (0, 5, 6, 9, 10, 30)] == [0, 0, 2, 2, 5, 5]
+    assert table.domain == 31
+
+
 def test_a_row_with_a_text_that_came_later_is_new() -> None:
     texts = dictionary(5)
     table = Table(2, texts)
@@ -66,6 +93,12 @@ def test_a_row_with_a_text_that_came_later_is_new() -> None:
     assert (0, new) in table
     assert table.add_columns(columns([(0, new), (1, new)])) == 1
     assert table.add_rows([(1, new)]) == 0
+    later = texts.intern("still later")
+    unkeyed = Table(2, texts)
+    unkeyed.add_distinct(columns([(0, 1), (2, 3)]))
+    assert unkeyed.add_columns(columns([(0, later), (0, later), (1, later)])) == 2
+    assert unkeyed.add_columns(columns([(0, later), (2, 3), (4, 4)])) == 1
+    assert sorted(unkeyed.rows()) == [(0, 1), (0, later), (1, later), (2, 3), (4, 4)]
 
 
 @pytest.mark.parametrize("seed", range(20))

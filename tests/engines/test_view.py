@@ -210,3 +210,22 @@ def test_a_stopped_change_of_the_view_leaves_everything_as_it_was(way: str) -> N
         after = running.change([("Seen", "p10")], [("Seen", "p00")]).all_facts()
     visible = [fact for fact in RECORDS if "p01" <= fact[1] <= "p10"]
     assert after == evaluate(parse_program(PROGRAMS["closed"]), visible)
+
+
+@pytest.mark.parametrize("way", MODES)
+def test_a_view_that_is_derived_anew_in_another_order_shows_what_came(way: str) -> None:
+    program = compile_program(parse_program("Seen(P) :- Open(P), not Shut(P).\nA(P) :- Have(P)."))
+    names = [f"p{at}" for at in range(5)]
+    facts: list[Fact] = [(name, p) for p in names for name in ("Have", "Open") if (name, p) != ("Open", "p0")]
+    with mode(way):
+        running = Database(facts).evaluate(
+            restrict(program, VIEW, KINDS), facts=[("Seen", "p0"), ("Shut", "p1"), ("Shut", "p3")]
+        )
+        assert running.result().facts(Predicate("A", 1)) == [("p0",), ("p2",), ("p4",)]
+        assert running.delete([("Shut", "p1")]).facts(Predicate("A", 1)) == [
+            ("p0",),
+            ("p1",),
+            ("p2",),
+            ("p4",),
+        ]
+        assert running.insert([("Shut", "p4")]).facts(Predicate("A", 1)) == [("p0",), ("p1",), ("p2",)]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lace.facts import (
+    CAN_QUERY_RECORD,
     GATED,
     RECORD_PREDICATES,
     Fact,
@@ -119,6 +120,27 @@ def test_a_view_is_made_of_gate_facts_alone() -> None:
         query_view("me", "you", [("AllowQueryRecord", "you", "p")])
     with pytest.raises(NotAView):
         query_view("me", "you", [("CanQueryRecord", "you")])
+
+
+class Held:
+    """What an engine holds of a predicate."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        self.predicate = predicate
+
+    def under(self, first: str) -> list[str]:
+        return ["p", "q"] if first == "you" else []
+
+
+def test_a_view_keeps_what_is_queryable_as_an_engine_holds_it() -> None:
+    view = query_view("me", "you", Held(CAN_QUERY_RECORD))
+    assert view == showing("p", "q")
+    assert hash(view) == hash(showing("p", "q"))
+    assert view.records == {"p", "q"}
+    assert (view.shows("p"), view.shows("r"), view.is_full, view.is_empty) == (True, False, False, False)
+    assert query_view("me", "them", Held(CAN_QUERY_RECORD)).is_empty
+    with pytest.raises(NotAView):
+        query_view("me", "you", Held(Predicate("AllowQueryRecord", 2)))
 
 
 def test_views_of_the_same_records_are_equal_and_say_what_they_are() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lace.algebra import EvaluationLimits
+from lace.engines import Database
 from lace.facts import Fact
 from lace.policy import Exposure, LocalPolicy, OperandLimits, OperandStopped, Precompiled, Snapshot
 from tests.policy.sides import ALICE, Store, policy, snapshot
@@ -47,8 +48,11 @@ class Exchange:
         *,
         steps: int | None = None,
         precompiled: Precompiled | None = None,
+        resident: bool = False,
     ) -> None:
+        """With `resident` facts are in a database of their own, whose versions an evaluation follows."""
         self._made = (local, peer, exposure)
+        self._resident = resident
         self._limits = OperandLimits(peer=EvaluationLimits(steps=steps)) if steps is not None else None
         self._precompiled = precompiled or Precompiled()
 
@@ -59,14 +63,21 @@ class Exchange:
 
     def observe(self, pair: Pair, facts: Iterable[Fact]) -> dict[str, Any]:
         """Observe one store."""
-        return observe(self.side(), snapshot(facts, pair.runtime, pair.advertised))
+        records = Database(facts) if self._resident else Store(facts)
+        return observe(self.side(), Snapshot(records, pair.runtime, pair.advertised))
 
     def observe_later(self, pair: Pair, facts: tuple[Fact, ...], more: tuple[Fact, ...]) -> dict[str, Any]:
         """Observe a store to which hidden records were added while the exchange went on."""
         side = self.side()
-        first = snapshot(facts, pair.runtime, pair.advertised)
+        if not self._resident:
+            first = snapshot(facts, pair.runtime, pair.advertised)
+            observe(side, first)
+            return observe(side, first.next(added=more, records=Store(facts + more)))
+        database = Database(facts)
+        first = Snapshot(database, pair.runtime, pair.advertised)
         observe(side, first)
-        return observe(side, first.next(added=more, records=Store(facts + more)))
+        database.add(more)
+        return observe(side, first.next(records=database))
 
     def check(self, pair: Pair) -> None:
         """Fail where the peer can tell the two stores apart."""
@@ -83,5 +94,5 @@ class Exchange:
         """Tell whether the same rules over the whole stores would show a difference."""
         local, peer, _ = self._made
         everything = Exposure(trusted=frozenset({ALICE}))
-        raw = Exchange(local, peer, everything, precompiled=self._precompiled)
+        raw = Exchange(local, peer, everything, precompiled=self._precompiled, resident=self._resident)
         return told(raw.observe(pair, pair.left)) != told(raw.observe(pair, pair.right))

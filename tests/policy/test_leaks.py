@@ -104,22 +104,31 @@ def test_every_record_predicate_is_gated() -> None:
 
 @pytest.mark.req("020-064", "020-065", "020-066", "020-067", "020-068", "020-070", "020-071")
 @pytest.mark.req("020-072", "020-073", "030-009", "030-051", "030-080", "040-067")
+@pytest.mark.parametrize("resident", [False, True], ids=["told", "resident"])
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("predicate", GATED, ids=lambda predicate: predicate.name)
-def test_a_hidden_fact_is_not_seen_in_any_position(predicate: Predicate, position: str) -> None:
-    exchange = Exchange(SAME, curious(predicate.name, position), expose(EXPOSE_X))
+def test_a_hidden_fact_is_not_seen_in_any_position(
+    predicate: Predicate, position: str, resident: bool
+) -> None:
+    exchange = Exchange(SAME, curious(predicate.name, position), expose(EXPOSE_X), resident=resident)
     exchange.check(pair(predicate.name))
     assert exchange.raw_tells(pair(predicate.name)), "the question is about something that is hidden"
 
 
+@pytest.mark.parametrize("resident", [False, True], ids=["told", "resident"])
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("predicate", GATED, ids=lambda predicate: predicate.name)
-def test_without_one_filter_the_check_fails(predicate: Predicate, position: str) -> None:
+def test_without_one_filter_the_check_fails(predicate: Predicate, position: str, resident: bool) -> None:
     leaky = Exchange(
         SAME,
         curious(predicate.name, position),
         expose(EXPOSE_X),
         precompiled=Leaky(predicate, position),
+        resident=resident,
     )
     with pytest.raises(AssertionError):
         leaky.check(pair(predicate.name))
+    shown, hidden = pair(predicate.name)[:2]
+    arriving = pair(predicate.name)._replace(right=shown, more_right=hidden[len(shown) :])
+    with pytest.raises(AssertionError):
+        leaky.check_later(arriving)

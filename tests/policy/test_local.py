@@ -345,6 +345,44 @@ def test_going_on_gives_what_starting_anew_gives(seed: int) -> None:
             assert (went_on.may_send, went_on.may_request) == (anew.may_send, anew.may_request)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_following_a_database_gives_what_starting_anew_gives(seed: int) -> None:
+    """Records come that were advertised before, the view shrinks, claims come and go."""
+    dice = Random(f"resident exchange {seed}")
+    peer, exposure = random_module(seed), expose(SHRINKING)
+    side = policy(LOCALS[seed % 2], peer, exposure)
+    pair = random_pair(dice)
+    database, store, claims = Database(pair.right), list(pair.right), set(pair.advertised)
+    held = list(store)
+    moment = Snapshot(database, pair.runtime, claims)
+    kept = [(side.evaluate(moment), moment)]
+    for turn in range(6):
+        names = sorted({fact[1] for fact in store})
+        claims = {fact for fact in sorted(claims) if dice.random() < 0.8}
+        claims.update(advertise(f"n{turn + 1}", ALICE, App="a"))
+        if dice.random() < 0.8:
+            came = random_record(dice, f"n{turn}", dice.choice("XYZ"), names)
+            store += came
+            database.add(came)
+        if turn == 4:
+            # What is told beside a version holds until the next version says otherwise.
+            told = random_record(dice, "told", "X", names)
+            moment, now = moment.next(added=told, advertised=claims), held + told
+        else:
+            now = held = list(store)
+            moment = moment.next(records=database, advertised=claims)
+        went_on = side.evaluate(moment)
+        anew = policy(LOCALS[seed % 2], peer, exposure).evaluate(snapshot(now, pair.runtime, claims))
+        assert went_on.view == anew.view
+        assert [went_on.selected(at) for at in (0, 1)] == [anew.selected(at) for at in (0, 1)]
+        assert (went_on.may_send, went_on.may_request) == (anew.may_send, anew.may_request)
+        kept.append((went_on, moment))
+    for decision, earlier in kept:
+        if earlier.complete:
+            anew = policy(LOCALS[seed % 2], peer, exposure).evaluate(earlier)
+            assert (decision.may_send, decision.selected(1)) == (anew.may_send, anew.selected(1))
+
+
 def test_a_decision_stays_as_it_was_when_the_exchange_goes_on() -> None:
     side = policy(ALL, ALL, expose(EXPOSE_ALL))
     first = snapshot(record("p", "X"))

@@ -23,6 +23,7 @@ def campaign(modules: range) -> tuple[int, int]:
         peer, exposed = random_module(seed), expose(*EXPOSED[seed // 2 % 2])
         exchange = Exchange(LOCALS[seed % 2], peer, exposed)
         tight = Exchange(LOCALS[0], peer, exposed, steps=dice.choice((3, 8, 20, 50)))
+        resident = Exchange(LOCALS[seed % 2], peer, exposed, resident=True)
         for number in range(PAIRS_OF_A_MODULE):
             pair = random_pair(dice)
             with mode(WAYS[number % len(WAYS)]):
@@ -32,6 +33,9 @@ def campaign(modules: range) -> tuple[int, int]:
             if number % 5 == 0:
                 tight.check(pair)
                 exchange.check_later(pair)
+            if number == 0:
+                resident.check(pair)
+                resident.check_later(pair)
     return pairs, telling
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from lace.datalog import InvalidLacegram
-from lace.policy import MissingExport, ReservedName, UnreadableFacts, read_restriction
+from lace.policy import (
+    MissingExport,
+    ReservedName,
+    UnreadableFacts,
+    read_module,
+    read_restriction,
+    restrict_like,
+)
 from tests.policy.sides import ALICE, ALL, BOB, EXPOSE_ALL, advertise, expose, policy, record, snapshot
 
 ENCRYPTED = read_restriction("AllowSend(P) :- Have(P), TransportEncrypted().", "send")
@@ -68,3 +75,24 @@ def test_a_restriction_says_what_it_allows_in_names_of_its_own() -> None:
             read_restriction(f"AllowSend(P) :- Have(P), {name}(P).", "send")
     with pytest.raises(InvalidLacegram):
         read_restriction("Peer(P) :- Have(P).\nAllowSend(P) :- Have(P).", "send")
+
+
+def test_a_selector_as_restrictions_selects_what_it_would_as_a_part_of_the_operand() -> None:
+    text = (
+        "SelectHave(P) :- Ours(P).\nOurs(P) :- Field(P,'Group',_,'X').\n"
+        f"SelectAdvertised(P,S) :- Advertised(P,S), Friend(S).\nFriend({ALICE!r}) :- true."
+    )
+    operand = policy(text, ALL, expose(EXPOSE_ALL)).evaluate(snapshot(FACTS, (), CLAIMS))
+    like = restrict_like(read_module(text))
+    narrowed = policy(ALL, ALL, expose(EXPOSE_ALL), restrictions=like).evaluate(snapshot(FACTS, (), CLAIMS))
+    assert narrowed.may_send == operand.may_send == {"p"}
+    assert narrowed.may_request == operand.may_request == {"r"}
+
+
+def test_a_selector_that_sends_by_what_is_claimed_is_no_restriction() -> None:
+    with pytest.raises(UnreadableFacts):
+        restrict_like(
+            read_module(
+                "SelectHave(P) :- Have(P), Advertised(P,_).\nSelectAdvertised(P,S) :- Advertised(P,S)."
+            )
+        )

@@ -9,7 +9,7 @@ import pytest
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram, Result
 from lace.datalog import Atom, Rule, Var, compile_program, make_program, parse_program
 from lace.engines import Database
-from lace.facts import Fact, Predicate
+from lace.facts import Fact, Predicate, View
 from lace.policy import NotOfSnapshot, Running, Snapshot
 from lace.policy.snapshot import TRAIL, Following
 from tests.policy.sides import Store, snapshot
@@ -150,7 +150,69 @@ def test_a_derived_relation_is_handed_over_whole() -> None:
     following = Following(PROGRAM)
     first = snapshot(names("p", "q"))
     following.evaluate(first, frozenset(), Budget())
-    assert following.hand_over([A]) == {A: {("p",), ("q",)}}
+    handed = following.hand_over([A])[A]
+    assert not isinstance(handed, View)
+    assert (set(handed), len(handed)) == ({("p",), ("q",)}, 2)
+    assert ("p",) in handed
+    assert ("r",) not in handed
+
+
+def test_a_snapshot_holds_the_version_of_its_moment() -> None:
+    database = Database(names("p"))
+    first = Snapshot(database)
+    database.add(names("q"))
+    later = first.next(records=database)
+    for moment, wanted in ((first, [("p",)]), (later, [("p",), ("q",)])):
+        following = Following(PROGRAM)
+        assert following.evaluate(moment, frozenset(), Budget()).facts(A) == wanted
+    following = Following(PROGRAM)
+    before = following.evaluate(first, frozenset(), Budget())
+    assert following.evaluate(later, frozenset(), Budget()).facts(A) == [("p",), ("q",)]
+    assert before.facts(A) == [("p",)]
+    assert following.evaluate(first, frozenset(), Budget()).facts(A) == [("p",)], "back to an earlier one"
+
+
+def test_a_program_follows_versions_that_nobody_told_it_of() -> None:
+    database = Database(names("p"))
+    moments = [Snapshot(database)]
+    following = Following(PROGRAM)
+    first = following.evaluate(moments[0], frozenset(), Budget())
+    for number in range(2 * TRAIL):
+        database.add(names(f"q{number}"))
+        moments.append(moments[-1].next(records=database))
+    budget = Budget()
+    assert following.evaluate(moments[-1], frozenset(), budget).count(A) == 2 * TRAIL + 1
+    assert budget.steps < 3 * TRAIL, "it went on from the first one"
+    assert following.evaluate(Snapshot(database), frozenset(), Budget()) is following.result, "the same facts"
+    assert (first.count(A), following.version) == (1, 2)
+
+
+def test_other_facts_that_nobody_told_of_are_evaluated_anew() -> None:
+    following = Following(PROGRAM)
+    for records in (Store, Database):
+        first = Snapshot(records(names("p")))
+        assert following.evaluate(first, frozenset(), Budget()).facts(A) == [("p",)]
+        other = first.next(records=records(names("z")))
+        assert other.changes_since(first.moment) is None
+        assert following.evaluate(other, frozenset(), Budget()).facts(A) == [("z",)]
+
+
+def test_what_is_told_beside_a_version_belongs_to_its_snapshot_alone() -> None:
+    database = Database(names("p"))
+    following, first = Following(PROGRAM), Snapshot(database)
+    following.evaluate(first, frozenset(), Budget())
+    told = first.next(added=names("told"))
+    assert (first.complete, told.complete) == (True, False)
+    assert following.evaluate(told, frozenset(), Budget()).facts(A) == [("p",), ("told",)]
+    claimed = frozenset({("Advertised", "p", "V")})
+    assert following.evaluate(told.next(advertised=claimed), claimed, Budget()).facts(A) == [("told",)]
+    assert following.evaluate(first.next(), frozenset(), Budget()).facts(A) == [("p",)]
+    following.evaluate(told, frozenset(), Budget())
+    assert following.evaluate(told.next(records=database), frozenset(), Budget()).facts(A) == [("p",)]
+    database.add(names("q", "told"))
+    later = told.next(records=database)
+    assert later.complete
+    assert following.evaluate(later, frozenset(), Budget()).facts(A) == [("p",), ("q",), ("told",)]
 
 
 def _rule(head: str, *body: str) -> Rule:

@@ -27,9 +27,9 @@ class EvaluationLimits:
     runtime_facts: int = 1 << 22
     """Facts given for one evaluation only (030 asks for 2^20)."""
     derived_per_predicate: int = 1 << 24
-    """Facts of one derived predicate (030 asks for 2^18)."""
+    """Facts that rules derive of one predicate, supplied ones among them (030 asks for 2^18)."""
     derived_total: int = 1 << 26
-    """Facts of all derived predicates."""
+    """Facts that rules derive of all predicates."""
     iterations: int = 1 << 20
     """Rounds of one fixpoint that add something (030 asks for 1000)."""
     steps: int = 1 << 28
@@ -37,7 +37,7 @@ class EvaluationLimits:
     seconds: float | None = None
     """Time, where a clock is given."""
     memory_bytes: int | None = None
-    """Rows held at once, as bytes of columns."""
+    """Rows held at once, derived ones and those that a join is at, as bytes of columns."""
 
 
 class EvaluationStopped(LimitExceeded):
@@ -59,6 +59,8 @@ class Budget:
     """A clock for the deadline; pure code reads none by itself."""
     steps: int = 0
     derived: int = 0
+    held: int = field(default=0, compare=False)
+    """Bytes of the rows that were derived; a matter of the machine, like time."""
     _deadline: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -69,44 +71,46 @@ class Budget:
         """Count rows that a join is about to put out."""
         self.steps += count
         if self.steps > self.limits.steps:
-            raise EvaluationStopped(limit="steps", bound=self.limits.steps, where=where, seen=self.steps)
+            raise _stopped("steps", self.limits.steps, where, self.steps)
 
     def take_derived(self, new: int, held: int, where: object) -> None:
-        """Count facts that were derived: `new` of them, `held` of this predicate in all."""
+        """Count facts that rules derived: `new` of them, `held` of this predicate in all."""
         limits = self.limits
         self.derived += new
         if held > limits.derived_per_predicate:
-            raise EvaluationStopped(
-                limit="derived_per_predicate", bound=limits.derived_per_predicate, where=where, seen=held
-            )
+            raise _stopped("derived_per_predicate", limits.derived_per_predicate, where, held)
         if self.derived > limits.derived_total:
-            raise EvaluationStopped(
-                limit="derived_total", bound=limits.derived_total, where=where, seen=self.derived
-            )
+            raise _stopped("derived_total", limits.derived_total, where, self.derived)
+
+    def has_room(self, steps: int, derived: int) -> bool:
+        """Tell whether so many more steps and so many facts of one more predicate pass no limit."""
+        limits = self.limits
+        return (
+            self.steps + steps <= limits.steps
+            and derived <= limits.derived_per_predicate
+            and self.derived + derived <= limits.derived_total
+        )
 
     def check_base(self, count: int, where: object) -> None:
         """Refuse more base facts than the limit."""
         if count > self.limits.base_facts:
-            raise EvaluationStopped(limit="base_facts", bound=self.limits.base_facts, where=where, seen=count)
+            raise _stopped("base_facts", self.limits.base_facts, where, count)
 
     def check_runtime(self, count: int, where: object) -> None:
         """Refuse more facts for one evaluation than the limit."""
         if count > self.limits.runtime_facts:
-            bound = self.limits.runtime_facts
-            raise EvaluationStopped(limit="runtime_facts", bound=bound, where=where, seen=count)
+            raise _stopped("runtime_facts", self.limits.runtime_facts, where, count)
 
     def check_rounds(self, rounds: int, where: object) -> None:
         """Refuse one more round than the limit, and look at the clock."""
         if rounds > self.limits.iterations:
-            raise EvaluationStopped(
-                limit="iterations", bound=self.limits.iterations, where=where, seen=rounds
-            )
+            raise _stopped("iterations", self.limits.iterations, where, rounds)
         self.check_time(where)
 
     def check_time(self, where: object) -> None:
         """Stop past the deadline."""
         if self._deadline is not None and self.now is not None and self.now() > self._deadline:
-            raise EvaluationStopped(limit="seconds", bound=self.limits.seconds, where=where, seen="more")
+            raise _stopped("seconds", self.limits.seconds, where, "more")
 
     def seconds_left(self) -> float | None:
         """Return how long the evaluation may still take; None where nobody set a time."""
@@ -114,8 +118,18 @@ class Budget:
             return None
         return max(0.0, self._deadline - self.now())
 
+    def hold(self, size: int, where: object) -> None:
+        """Count bytes of rows that stay."""
+        self.held += size
+        self.check_memory(0, where)
+
     def check_memory(self, size: int, where: object) -> None:
-        """Refuse to hold more bytes of rows at once than the limit."""
+        """Refuse to hold more bytes of rows at once than the limit: so many, beside those that stay."""
         bound = self.limits.memory_bytes
-        if bound is not None and size > bound:
-            raise EvaluationStopped(limit="memory_bytes", bound=bound, where=where, seen=size)
+        if bound is not None and self.held + size > bound:
+            raise _stopped("memory_bytes", bound, where, self.held + size)
+
+
+def _stopped(limit: str, bound: object, where: object, seen: object) -> EvaluationStopped:
+    # As text: whoever is told has no use for a whole program.
+    return EvaluationStopped(limit=limit, bound=bound, where=str(where), seen=seen)

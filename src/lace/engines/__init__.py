@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lace.engines.embedded import Database, DerivedPredicate, EmbeddedEvaluation, EmbeddedResult
+    from lace.engines.embedded import (
+        Database,
+        DatabaseVersion,
+        DerivedPredicate,
+        EmbeddedEvaluation,
+        EmbeddedResult,
+    )
 
-__all__ = ["Database", "DerivedPredicate", "EmbeddedEvaluation", "EmbeddedResult"]
+__all__ = ["Database", "DatabaseVersion", "DerivedPredicate", "EmbeddedEvaluation", "EmbeddedResult"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,8 @@
 """Pipelines over columns: each step takes all rows at once.
 
 Rules of this file:
-1. How many rows a step will put out is known, and counted against the budget, before they are made.
+1. How many rows a step will put out is known, and counted against the budget, before they are made. Of very
+   many not more than a piece is held at once, and the clock is looked at for each.
 2. A join walks along an index of the larger side where there is one, else it indexes the smaller side.
 """
 
@@ -27,16 +28,17 @@ from lace.algebra import (
     RankTest,
     Scan,
     SemiJoin,
-    Step,
 )
-from lace.engines.dictionary import Ids
-from lace.engines.index import ColumnIndex, Rows
+from lace.engines.dictionary import UNKNOWN, Dictionary, Ids
+from lace.engines.index import PIECE, ColumnIndex, Rows
+from lace.engines.keys import RowKeys
 from lace.engines.rank import ranks_before
 from lace.engines.relations import Marks, Relations, stretch
 from lace.engines.table import Table
 from lace.engines.tests import ColumnTests
 
 Mask = NDArray[np.bool_]
+Keeping = SemiJoin | AntiJoin | CountTest | RankTest | Filter
 
 
 @dataclass(slots=True)
@@ -71,6 +73,78 @@ class Pattern:
         return self.start == 0 and self.stop == len(self.table)
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came out of a pipeline."""
+
+    count: int
+    """How many rows, repeats included."""
+    columns: list[Ids]
+    """Of the head; of very many rows each only once."""
+
+
+class _Heads:
+    """Collects rows of the head."""
+
+    def __init__(self, pipeline: Pipeline, dictionary: Dictionary, budget: Budget, where: object) -> None:
+        self._project = pipeline.project
+        self._head = pipeline.head
+        self._dictionary = dictionary
+        self._budget = budget
+        self._where = where
+        self._pieces: list[list[Ids]] = []
+        self._count = self._held = 0
+
+    def add(self, rows: Bound) -> None:
+        """Take what came through all steps."""
+        self._count += rows.count
+        if not self._project:
+            return
+        self._pieces.append(
+            [
+                rows.columns[term.name]
+                if isinstance(term, Column)
+                else np.full(rows.count, self._dictionary.intern(term.value), np.int32)
+                for term in self._project
+            ]
+        )
+        self._held += rows.count
+        if self._held > PIECE and len(self._pieces) > 1:
+            self._only_once()
+        self._budget.check_memory(4 * len(self._project) * self._held, self._where)
+
+    def _only_once(self) -> None:
+        """Drop repeats; facts that are too many even so need not be collected to their end."""
+        distinct = RowKeys(len(self._project)).add_new(self._together(), len(self._dictionary))
+        self._pieces, self._held = [distinct], len(distinct[0])
+        limits = self._budget.limits
+        if self._held > min(limits.derived_per_predicate, limits.derived_total):
+            self._budget.take_derived(self._held, self._held, self._head)
+
+    def _together(self) -> list[Ids]:
+        if len(self._pieces) == 1:
+            return self._pieces[0]
+        return [np.concatenate(columns) for columns in zip(*self._pieces, strict=True)]
+
+    def all(self) -> Found:
+        """Return all of them."""
+        return Found(self._count, self._together() if self._pieces else [])
+
+
+def _last_read(pipeline: Pipeline) -> dict[str, int]:
+    """Return the last step that reads each column; the head comes after all of them."""
+    last = {name: at for at, step in enumerate(pipeline.steps) for name in step.columns()}
+    last.update((term.name, len(pipeline.steps)) for term in pipeline.project if isinstance(term, Column))
+    return last
+
+
+def _together(pieces: list[Bound]) -> Bound:
+    if len(pieces) == 1:
+        return pieces[0]
+    columns = {name: np.concatenate([piece.columns[name] for piece in pieces]) for name in pieces[0].columns}
+    return Bound(columns, sum(piece.count for piece in pieces))
+
+
 class ColumnarRunner:
     """Runs pipelines over the tables of an evaluation."""
 
@@ -79,31 +153,41 @@ class ColumnarRunner:
         self._tests = ColumnTests(relations.dictionary)
         self._asked: dict[tuple[Table, int], int] = {}
 
-    def run(self, pipeline: Pipeline, marks: Marks, budget: Budget) -> list[Ids] | None:
-        """Return the columns of the head; None where no row came through."""
-        rows = Bound({}, 1)
-        for step in pipeline.steps:
-            rows = self._step(rows, step, marks, budget)
-            if rows.count == 0:
-                return None
-        intern = self._relations.dictionary.intern
-        return [
-            rows.columns[term.name]
-            if isinstance(term, Column)
-            else np.full(rows.count, intern(term.value), np.int32)
-            for term in pipeline.project
-        ]
+    def run(self, pipeline: Pipeline, marks: Marks, budget: Budget, where: object) -> Found:
+        """Return the columns of the head, as far as rows came through."""
+        steps = pipeline.steps
+        last = _last_read(pipeline)
+        found = _Heads(pipeline, self._relations.dictionary, budget, where)
+        # A join may have very many rows: they go on through the later steps a piece at a time.
+        waiting: list[tuple[int, Iterator[Bound]]] = [(0, iter([Bound({}, 1)]))]
+        while waiting:
+            at, pieces = waiting[-1]
+            rows = next(pieces, None)
+            if rows is None:
+                waiting.pop()
+                continue
+            while rows.count and at < len(steps):
+                step = steps[at]
+                at += 1
+                if isinstance(step, Join):
+                    pattern = self._pattern(step.scan, rows, marks)
+                    left = [name for name in rows.columns if last[name] >= at]
+                    waiting.append((at, self._joined(rows, left, pattern, budget, where)))
+                    break
+                rows = self._step(rows, step, marks, budget, where)
+            else:
+                if rows.count:
+                    found.add(rows)
+        return found.all()
 
-    def _step(self, rows: Bound, step: Step, marks: Marks, budget: Budget) -> Bound:
+    def _step(self, rows: Bound, step: Keeping, marks: Marks, budget: Budget, where: object) -> Bound:
         match step:
-            case Join(scan):
-                return self._join(rows, self._pattern(scan, rows, marks), budget, step)
             case SemiJoin(scan):
-                return self._kept(rows, self._partners(rows, self._pattern(scan, rows, marks)) > 0)
+                return self._kept(rows, self._partners(rows, scan, marks, budget, where) > 0)
             case AntiJoin(scan):
-                return self._kept(rows, self._partners(rows, self._pattern(scan, rows, marks)) == 0)
+                return self._kept(rows, self._partners(rows, scan, marks, budget, where) == 0)
             case CountTest(scan, op, bound):
-                counts = self._partners(rows, self._pattern(scan, rows, marks))
+                counts = self._partners(rows, scan, marks, budget, where)
                 return self._kept(rows, compare_counts(counts, op, bound))
             case RankTest():
                 wanted = rows.columns[step.item.name]
@@ -152,52 +236,78 @@ class ColumnarRunner:
             return slice(pattern.start, pattern.stop)
         return np.flatnonzero(mask) + pattern.start
 
-    def _join(self, rows: Bound, pattern: Pattern, budget: Budget, where: object) -> Bound:
-        table = pattern.table
-        columns = table.columns()
+    def _joined(
+        self, rows: Bound, kept_names: list[str], pattern: Pattern, budget: Budget, where: object
+    ) -> Iterator[Bound]:
+        """Yield what a join puts out, in pieces of bounded size, with the columns that are read after it."""
+        rest = Bound({name: rows.columns[name] for name in kept_names}, rows.count)
         if not pattern.bound:
-            chosen = self._selected(pattern)
-            count = chosen.stop - chosen.start if isinstance(chosen, slice) else len(chosen)
-            budget.take_steps(rows.count * count, where)
-            budget.check_memory(rows.count * count * 4 * (len(rows.columns) + len(pattern.fresh)), where)
-            found = {name: columns[at][chosen] for name, at in pattern.fresh.items()}
-            if rows.count == 1 and not rows.columns:
-                return Bound(found, count)
-            left = np.repeat(np.arange(rows.count), count)
-            crossed = {name: np.tile(column, rows.count) for name, column in found.items()}
-            return Bound({**rows.take(left).columns, **crossed}, rows.count * count)
-        pieces = []
+            yield from self._crossed(rest, pattern, budget, where)
+            return
+        width = 4 * (len(rest.columns) + len(pattern.fresh))
+        columns = pattern.table.columns()
+        pieces: list[Bound] = []
+        held = 0
         for left, right in self._pairs(rows, pattern):
-            budget.take_steps(len(left), where)
+            count = len(left)
+            budget.take_steps(count, where)
             budget.check_time(where)
-            kept = rows.take(left)
-            pieces.append(
-                Bound(
-                    {**kept.columns, **{n: columns[at][right] for n, at in pattern.fresh.items()}}, len(left)
-                )
-            )
-        if len(pieces) == 1:
-            return pieces[0]
-        names = [*rows.columns, *pattern.fresh]
-        empty = np.empty(0, np.int32)
-        joined = {n: np.concatenate([p.columns[n] for p in pieces]) if pieces else empty for n in names}
-        return Bound(joined, sum(piece.count for piece in pieces))
+            if held and held + count > PIECE:
+                yield _together(pieces)
+                pieces, held = [], 0
+            held += count
+            budget.check_memory(held * width, where)
+            kept = rest.take(left)
+            found = {name: columns[at][right] for name, at in pattern.fresh.items()}
+            pieces.append(Bound({**kept.columns, **found}, count))
+        if held:
+            yield _together(pieces)
+
+    def _crossed(self, rows: Bound, pattern: Pattern, budget: Budget, where: object) -> Iterator[Bound]:
+        """Yield every row with every row of a scan."""
+        columns, chosen = pattern.table.columns(), self._selected(pattern)
+        count = chosen.stop - chosen.start if isinstance(chosen, slice) else len(chosen)
+        budget.take_steps(rows.count * count, where)
+        found = {name: columns[at][chosen] for name, at in pattern.fresh.items()}
+        if rows.count == 1 and not rows.columns:
+            yield Bound(found, count)
+            return
+        width, many = 4 * (len(rows.columns) + len(found)), max(1, PIECE // max(1, count))
+        for start in range(0, rows.count if count else 0, many):
+            some = min(many, rows.count - start)
+            budget.check_time(where)
+            budget.check_memory(some * count * width, where)
+            left = np.repeat(np.arange(start, start + some), count)
+            crossed = {name: np.tile(column, some) for name, column in found.items()}
+            yield Bound({**rows.take(left).columns, **crossed}, some * count)
 
     def _pairs(self, rows: Bound, pattern: Pattern) -> Iterator[tuple[Rows, Rows]]:
         """Yield (rows, rows of the table) wherever they agree, in pieces of bounded size."""
         table = pattern.table
         place, name = self._best_place(pattern)
         wanted = rows.columns[name]
+        oldest = int(wanted.min()) if len(wanted) else UNKNOWN
+        if not len(wanted) or oldest >= table.domain:
+            # Texts that are newer than all that the table holds.
+            return
         asked = self._asked[table, place] = self._asked.get((table, place), 0) + 1
         if table.has_column_index(place) or len(table) <= 2 * len(wanted) or asked > 2:
             for left, right in table.column_index(place).pairs(wanted):
                 yield self._agreeing(rows, pattern, left, right, place)
         else:
             # Few rows against a large relation that was never asked so: index the few.
+            first = table.first_row_with(oldest)
+            numbers = self._holding(table.columns(first)[place], wanted) + first
             index = ColumnIndex()
-            index.extend(wanted, len(self._relations.dictionary), len(table))
-            for right, left in index.pairs(table.columns()[place]):
-                yield self._agreeing(rows, pattern, left, right, place)
+            index.extend(wanted, len(self._relations.dictionary), len(numbers))
+            for right, left in index.pairs(table.columns()[place][numbers]):
+                yield self._agreeing(rows, pattern, left, numbers[right], place)
+
+    def _holding(self, column: Ids, wanted: Ids) -> Rows:
+        """Return which rows of a column hold a wanted value."""
+        marked = np.zeros(len(self._relations.dictionary), np.bool_)
+        marked[wanted] = True
+        return np.flatnonzero(marked[column])
 
     def _agreeing(
         self, rows: Bound, pattern: Pattern, left: Rows, right: Rows, place: int
@@ -220,8 +330,10 @@ class ColumnarRunner:
                 return at, name
         return pattern.bound[0]
 
-    def _partners(self, rows: Bound, pattern: Pattern) -> Rows:
+    def _partners(self, rows: Bound, scan: Scan, marks: Marks, budget: Budget, where: object) -> Rows:
         """Return how many rows of the scan agree with each row."""
+        budget.check_time(where)
+        pattern = self._pattern(scan, rows, marks)
         table = pattern.table
         if not pattern.bound:
             if table.arity == 0:
@@ -244,6 +356,7 @@ class ColumnarRunner:
             return np.bincount(keys, minlength=len(self._relations.dictionary))[wanted]
         counts = np.zeros(rows.count, np.int64)
         for left, _ in self._pairs(rows, pattern):
+            budget.check_time(where)
             counts += np.bincount(left, minlength=rows.count)
         return counts
 

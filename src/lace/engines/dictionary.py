@@ -6,12 +6,14 @@ Rules of this file:
    within the tuple value limit).
 3. A fork sees what its base held when it was made and puts its own texts on top: what a program or a peer
    brings never enters the base, and leaves with the fork.
+4. A fork may follow its base: what the base took in since comes on top as well, except for texts that the
+   fork had already. A text has one position in a dictionary, whoever brought it first.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import count, islice, repeat
 from operator import itemgetter
@@ -28,6 +30,10 @@ UNKNOWN = -1
 """The position of a text that no fact holds: it matches nothing."""
 
 
+FEW_ROWS = 1 << 14
+"""So many rows are turned into columns of texts at once."""
+
+
 class Dictionary:
     """A growing list of distinct texts.
 
@@ -39,18 +45,159 @@ class Dictionary:
     (2, -1, 'a', 3)
     """
 
-    __slots__ = ("_base", "_below", "_own", "_positions", "_value_bytes")
+    __slots__ = ("_above", "_base", "_below", "_origins", "_own", "_positions", "_traced", "_value_bytes")
 
-    def __init__(self, base: Dictionary | None = None, value_bytes: int = VALUE_BYTES) -> None:
+    def __init__(
+        self, base: Dictionary | None = None, value_bytes: int = VALUE_BYTES, below: int | None = None
+    ) -> None:
         self._base = base
         self._value_bytes = value_bytes
-        self._below = 0 if base is None else len(base)
+        self._below = 0 if base is None else len(base) if below is None else below
+        self._above: Ids = np.empty(0, np.int32)
+        """Where texts stand here that the base took in later."""
+        self._origins: Ids = np.empty(0, np.int32)
+        """Where the texts on top stand in the base, made when somebody asks."""
+        self._traced = 0
         self._own: list[str] = []
+        """The texts on top, whoever brought them."""
         self._positions: defaultdict[str, int] = defaultdict()
+        """Those that the base did not bring."""
 
-    def fork(self) -> Dictionary:
-        """Return a dictionary on top of this one."""
-        return Dictionary(self, self._value_bytes)
+    def fork(self, size: int | None = None) -> Dictionary:
+        """Return a dictionary on top of this one, or on top of its first texts."""
+        return Dictionary(self, self._value_bytes, size)
+
+    def follow(self, size: int) -> None:
+        """Take in what the base took in, up to so many texts of it."""
+        base, known = self._base, self._below + len(self._above)
+        assert base is not None, "only a fork follows"
+        if size <= known:
+            return
+        more = base._own[known - base._below : size - base._below]
+        first, places = len(self), np.arange(len(self), len(self) + len(more), dtype=np.int32)
+        if self._has_any_of(base, known, more):
+            own = np.fromiter(map(self._positions.get, more, repeat(UNKNOWN)), np.int32, len(more))
+            strangers = own == UNKNOWN
+            places = np.where(strangers, first + np.cumsum(strangers, dtype=np.int32) - 1, own)
+            more = [more[at] for at in np.flatnonzero(strangers).tolist()]
+        self._own += more
+        self._above = np.concatenate((self._above, places))
+
+    def _has_any_of(self, base: Dictionary, known: int, more: list[str]) -> bool:
+        """Tell whether some of the texts that the base took in were here before."""
+        if len(self._positions) < len(more):
+            return any(base.find(text) >= known for text in self._positions)
+        return not self._positions.keys().isdisjoint(more)
+
+    def keeps(self, size: int) -> bool:
+        """Tell whether the first texts of the base have the same positions here."""
+        return size <= self._below
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it stands on another one."""
+        return self._base is not None
+
+    @property
+    def follows(self) -> bool:
+        """Whether positions in the base may be others here."""
+        return len(self._above) > 0
+
+    def place(self, positions: Ids) -> Ids:
+        """Return where texts stand here, from their positions in the base; all of them were followed."""
+        later = positions >= self._below
+        if not later.any():
+            return positions
+        placed = positions.copy()
+        placed[later] = self._above[positions[later] - self._below]
+        return placed
+
+    def place_one(self, position: int) -> int:
+        """Return where a text stands here, from its position in the base; UNKNOWN where it does not."""
+        if position < self._below:
+            return position
+        at = position - self._below
+        return self._above.item(at) if at < len(self._above) else UNKNOWN
+
+    def carry(self, positions: Ids, to: Dictionary) -> Ids:
+        """Return where texts stand in another fork of the same base, giving them a position where need be."""
+        if to is self:
+            return positions
+        if self is to._base:
+            return to.place(positions)
+        related = self._base is to._base
+        others = np.flatnonzero(positions >= (min(self._below, to._below) if related else 0))
+        if not len(others):
+            return positions
+        carried, left = positions.copy(), positions[others]
+        if related:
+            # What both followed the base for stands there too.
+            known = to._in_this(self._origin(left))
+            carried[others] = known
+            others = others[known == UNKNOWN]
+            if not len(others):
+                return carried
+            left = positions[others]
+        strangers, at = np.unique(left, return_inverse=True)
+        carried[others] = to.intern_column(self.texts(strangers.tolist()))[at]
+        return carried
+
+    def _origin(self, positions: Ids) -> Ids:
+        """Return where texts stand in the base, UNKNOWN for those that it did not bring."""
+        origin = positions.copy()
+        later = np.flatnonzero(positions >= self._below)
+        if len(later):
+            if len(self._origins) < len(self._own):
+                grown = np.full(len(self._own) + len(self._own) // 2, UNKNOWN, np.int32)
+                grown[: len(self._origins)] = self._origins
+                self._origins = grown
+            brought = self._above[self._traced :]
+            first = self._below + self._traced
+            self._origins[brought - self._below] = np.arange(first, first + len(brought), dtype=np.int32)
+            self._traced += len(brought)
+            origin[later] = self._origins[positions[later] - self._below]
+        return origin
+
+    def find_some(self, texts: Set[str], since: int = 0) -> Ids:
+        """Return the positions, from one on, of those texts of a set that stand on top of the base."""
+        since = max(since, self._below)
+        if len(self) - since < len(texts):
+            news = self._own[since - self._below :]
+            return np.array([at for at, text in enumerate(news, since) if text in texts], np.int32)
+        found = self.find_column(list(texts))
+        return found[found >= since]
+
+    def find_column(self, column: Sequence[str]) -> Ids:
+        """Return the positions of many texts, UNKNOWN for those that have none."""
+        own, size = self._positions.get, len(column)
+        if self._base is None:
+            return np.fromiter(map(own, column, repeat(UNKNOWN)), np.int32, size)
+        found = self._in_base(column, size)
+        strangers = np.flatnonzero(found == UNKNOWN)
+        if len(strangers) and self._positions:
+            texts = map(column.__getitem__, strangers.tolist())
+            found[strangers] = np.fromiter(map(own, texts, repeat(UNKNOWN)), np.int32, len(strangers))
+        return found
+
+    def _in_base(self, texts: Iterable[str], size: int) -> Ids:
+        """Return the positions of texts that the base has and this knows of."""
+        base = self._base
+        assert base is not None
+        if base._base is None:
+            found = np.fromiter(map(base._positions.get, texts, repeat(UNKNOWN)), np.int32, size)
+        else:
+            found = np.fromiter(map(base.find, texts), np.int32, size)
+        return self._in_this(found)
+
+    def _in_this(self, found: Ids) -> Ids:
+        """Turn positions in the base into those here, UNKNOWN for texts that this does not know of."""
+        later = np.flatnonzero(found >= self._below)
+        if len(later):
+            at = found[later] - self._below
+            known = at < len(self._above)
+            found[later] = UNKNOWN
+            found[later[known]] = self._above[at[known]]
+        return found
 
     def __len__(self) -> int:
         return self._below + len(self._own)
@@ -75,14 +222,16 @@ class Dictionary:
     def find(self, text: str) -> int:
         """Return the position of a text, or UNKNOWN."""
         position = self._positions.get(text)
-        level = self
-        while position is None and level._base is not None:
-            position = level._base._positions.get(text)
-            # What a base took in after a fork of it was made is not known to the fork.
-            if position is not None and position >= level._below:
-                return UNKNOWN
-            level = level._base
-        return UNKNOWN if position is None else position
+        if position is not None:
+            return position
+        base = self._base
+        if base is None:
+            return UNKNOWN
+        position = base._positions.get(text)
+        if position is None:
+            position = UNKNOWN if base._base is None else base.find(text)
+        # What a base took in after a fork of it was made is not known to the fork, unless it followed.
+        return position if position < self._below else self.place_one(position)
 
     def intern(self, text: str) -> int:
         """Return the position of a text, giving it one where it has none."""
@@ -92,7 +241,7 @@ class Dictionary:
     def _take(self, text: str) -> int:
         """Give a position to a text that has none."""
         check_value(text, self._value_bytes)
-        position = self._positions[text] = self._below + len(self._own)
+        position = self._positions[text] = len(self)
         self._own.append(text)
         return position
 
@@ -105,9 +254,10 @@ class Dictionary:
         for text in row:
             position = under.get(text)
             if position is None or position >= below:
-                position = own.get(text)
-                if position is None:
-                    position = self._take(text)
+                known = own.get(text)
+                if known is None and position is not None:
+                    known = self.place_one(position)
+                position = self._take(text) if known is None or known == UNKNOWN else known
             found.append(position)
         return tuple(found)
 
@@ -120,20 +270,17 @@ class Dictionary:
         (arity,) = set(map(len, rows))
         size = len(rows)
         # Column by column: texts that are asked for together get positions near each other.
+        if size <= FEW_ROWS:
+            return [self.intern_column(column) for column in zip(*rows, strict=True)]
         return [
             self._place(map(itemgetter(place), rows), size, partial(_text_at, rows, place))
             for place in range(arity)
         ]
 
     def _place(self, texts: Iterable[str], size: int, text: Callable[[int], str]) -> Ids:
-        base = self._base
-        if base is None:
+        if self._base is None:
             return self._number(texts, size)
-        if base._base is None:
-            found = np.fromiter(map(base._positions.get, texts, repeat(UNKNOWN)), np.int32, size)
-        else:
-            found = np.fromiter(map(base.find, texts), np.int32, size)
-        found[found >= self._below] = UNKNOWN
+        found = self._in_base(texts, size)
         strangers = np.flatnonzero(found == UNKNOWN)
         if len(strangers):
             found[strangers] = self._number(map(text, strangers.tolist()), len(strangers))
@@ -143,7 +290,7 @@ class Dictionary:
         """Return positions on top of the base, giving them to texts that have none yet."""
         positions = self._positions
         before = len(positions)
-        positions.default_factory = count(self._below + before).__next__
+        positions.default_factory = count(len(self)).__next__
         numbers = np.fromiter(map(positions.__getitem__, texts), np.int32, size)
         positions.default_factory = None
         # What was added stands last, in the order of its positions.

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
-from lace.algebra import Budget
-from lace.engines.closure import NODES, closure, count_nodes
+from lace.algebra import Budget, Column
+from lace.engines.closure import NODES, Closure, close, count_nodes
 from lace.engines.columnar import ColumnarRunner
 from lace.engines.dictionary import Ids
 from lace.engines.prepared import PreparedComponent, PreparedDelta, PreparedPipeline, PreparedProgram
-from lace.engines.relations import Marks, Relations, Source, stretch
+from lace.engines.relations import Marks, Relations, Source, Version, stretch
 from lace.engines.table import Row, Table
 from lace.engines.whole import Outcome
 from lace.facts import Predicate
@@ -65,6 +66,16 @@ class Output(NamedTuple):
     columns: list[Ids] | None
 
 
+class _Noted(NamedTuple):
+    """What was derived of a predicate before a change."""
+
+    table: Table
+    size: int
+    rounds: int
+    apart: Table | None
+    apart_size: int
+
+
 class Driver:
     """Fills the tables of derived predicates."""
 
@@ -76,6 +87,9 @@ class Driver:
         self.derived: dict[Predicate, Table] = {}
         """What rules derived, apart, of predicates for which facts were supplied as well."""
         self._given: dict[Predicate, Table] = {}
+        self._noted: dict[Predicate, _Noted] = {}
+        """What the present change has touched, as it was before."""
+        self._noted_rounds: dict[Predicate, int] = {}
         self._columnar = ColumnarRunner(relations)
 
     def table(self, predicate: Predicate) -> Table:
@@ -125,11 +139,14 @@ class Driver:
     def update(self, change: Change, marks: Marks, budget: Budget) -> None:
         """Bring the derived tables up to date with changed base relations."""
         looked: set[Source] = set()
+        self._noted.clear()
+        self._noted_rounds.clear()
         for component in self.prepared.components:
             if component.views:
                 self._look_again(component, change, marks, looked)
             if not change.touches(component.reads):
                 continue
+            self._note(component)
             if change.loses(component):
                 self._refill(component, change, marks, budget)
             else:
@@ -138,6 +155,27 @@ class Driver:
                     table = self.relations.table(predicate)
                     if marks.get(table, table.size) < table.size:
                         change.grown.add(Source(predicate))
+
+    def _note(self, component: PreparedComponent) -> None:
+        """Remember a component as it is: tables only grow, so how long they are is enough."""
+        predicates = component.component.predicates
+        for predicate in predicates:
+            table, apart = self.relations.table(predicate), self.derived.get(predicate)
+            size = 0 if apart is None else apart.size
+            self._noted[predicate] = _Noted(table, table.size, len(table.rounds), apart, size)
+        self._noted_rounds[predicates[0]] = self.rounds.get(predicates[0], 0)
+
+    def restore(self, version: Version, marks: Marks) -> None:
+        """Go back to before a change that failed; nothing is evaluated for it."""
+        for noted in self._noted.values():
+            marks.pop(noted.table, None)
+        self.relations.restore(version, marks)
+        for predicate, (table, size, rounds, apart, apart_size) in self._noted.items():
+            self.relations.put(predicate, table.first(size, rounds))
+            if apart is not None:
+                self.derived[predicate] = apart.first(apart_size)
+        self.rounds.update(self._noted_rounds)
+        self._noted.clear()
 
     def _look_again(
         self, component: PreparedComponent, change: Change, marks: Marks, looked: set[Source]
@@ -166,7 +204,7 @@ class Driver:
         # The new tables stay even where the facts are the same: proofs follow their rounds.
         for predicate, old in before.items():
             new = self.relations.table(predicate)
-            fresh = sum(row not in old for row in new.rows())
+            fresh = new.count_not_in(old)
             if len(new) - fresh < len(old):
                 change.shrunk.add(Source(predicate))
             elif fresh:
@@ -176,12 +214,17 @@ class Driver:
     # One component
 
     def _fill(self, component: PreparedComponent, budget: Budget) -> None:
-        if component.component.closure is not None and self._close(component, budget):
-            return
+        ready: dict[int, Output] = {}
+        if component.component.closure is not None:
+            base = next(whole for whole in component.wholes if not whole.own)
+            if not self._suits_loops(base, {}):
+                ready[base.rule] = self._run(base, {}, budget)
+                if self._close(component, ready[base.rule], budget):
+                    return
         tables = {p: self.relations.table(p) for p in component.component.predicates}
         marks = {table: len(table) for table in tables.values()}
         outputs = [
-            self._run(whole, marks, budget)
+            ready[whole.rule] if whole.rule in ready else self._run(whole, marks, budget)
             for whole in component.wholes
             # Before the first round a rule that joins its own component finds only what was supplied.
             if all(len(tables[predicate]) for predicate in whole.own)
@@ -239,13 +282,15 @@ class Driver:
         rows: list[Row] | None = None
         columns: list[Ids] | None = None
         if (few and prepared.loops) or self._suits_loops(prepared, marks):
-            rows = prepared.quick.run(self.relations, marks, budget)
+            rows = prepared.quick.run(self.relations, marks, budget, prepared)
+        if rows is not None:
             cost.rows += len(rows)
         else:
-            columns = self._columnar.run(prepared.pipeline, marks, budget)
-            if columns is not None and not columns:
-                rows, columns = [()], None
-            cost.rows += len(rows or ()) + (len(columns[0]) if columns else 0)
+            found = self._columnar.run(prepared.pipeline, marks, budget, prepared)
+            cost.rows += found.count
+            columns = found.columns or None
+            if found.count and columns is None:
+                rows = [()]
         if budget.now is not None:
             cost.seconds += budget.now() - started
         return Output(prepared, rows, columns)
@@ -272,31 +317,52 @@ class Driver:
             tables = [self.relations.table(head)]
             if head in self.derived:
                 tables.append(self.derived[head])
-            new = 0
-            for table in reversed(tables):
-                if output.rows:
-                    new = table.add_rows(output.rows)
-                elif output.columns:
-                    new = table.add_columns(output.columns)
-            if new:
-                self.costs[output.pipeline.rule].new += new
-                budget.take_derived(new, tables[0].size, head)
+            added = [
+                table.add_rows(output.rows) if output.rows else table.add_columns(output.columns or [])
+                for table in tables
+            ]
+            self.costs[output.pipeline.rule].new += added[0]
+            if added[-1]:
+                # What was supplied too is derived all the same, and what was only supplied is not.
+                budget.take_derived(added[-1], tables[-1].size, head)
+                budget.hold(4 * head.arity * added[-1], head)
 
-    def _close(self, component: PreparedComponent, budget: Budget) -> bool:
-        """Evaluate a transitive closure at once, where the graph is neither tiny nor too large."""
+    def _close(self, component: PreparedComponent, base: Output, budget: Budget) -> bool:
+        """Evaluate a transitive closure at once, where the graph is not too large and no limit is near.
+
+        It takes the steps that rounds would take. Where these would pass a limit, they do, and stop there.
+        """
         path = component.component.predicates[0]
         table = self.relations.table(path)
-        base = next(whole for whole in component.wholes if not whole.own)
-        if len(table) or self._suits_loops(base, {}):
+        if len(table) or base.columns is None:
             return False
-        edges = self._run(base, {}, budget).columns
-        if edges is None:
-            return True
-        if count_nodes(edges[0], edges[1]) > NODES:
+        starts, ends = base.columns
+        nodes = count_nodes(starts, ends)
+        # No shortest way is longer than there are nodes, and each round makes the longest one longer.
+        if nodes > min(NODES, budget.limits.iterations) or not budget.has_room(nodes, nodes // 2):
             return False
-        new = table.add_columns(list(closure(edges[0], edges[1])))
-        budget.take_derived(new, new, path)
+        closure = close(starts, ends, partial(budget.check_time, path))
+        found = int(closure.ends().sum())
+        (rule,) = (whole for whole in component.wholes if whole.own)
+        if not budget.has_room(steps := _closing_steps(rule, closure, starts, ends, found), found):
+            return False
+        budget.take_steps(steps, rule)
+        budget.take_derived(found, found, path)
+        budget.hold(8 * found, path)
+        table.add_distinct(list(closure.pairs()))
         table.rounds.append(len(table))
-        self.costs[base.rule].new += new
+        self.costs[base.pipeline.rule].new += found
         self.rounds[path] = 1
         return True
+
+
+def _closing_steps(rule: PreparedPipeline, closure: Closure, starts: Ids, ends: Ids, found: int) -> int:
+    """Return how many rows the joins of a rule that puts paths together would put out in all rounds."""
+    path, (start, _) = rule.pipeline.head, rule.pipeline.project
+    if all(scan.predicate == path for scan in rule.scans):
+        # Each path is new once on either side, and every two that meet are found once.
+        return 2 * found + int((closure.starts() * closure.ends()).sum())
+    first = next(scan for scan in rule.scans if Column(scan.columns()[0]) == start)
+    if first.predicate == path:
+        return found + int((closure.starts() * closure.degrees(starts)).sum())
+    return found + int((closure.degrees(ends) * closure.ends()).sum())

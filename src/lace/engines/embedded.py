@@ -4,30 +4,36 @@
     database.add([("Edge", "a", "b"), …])            load once
     evaluation = database.evaluate(program)           ask many
     evaluation.insert([("Edge", "b", "c")])           go on from there
+    evaluation.follow(database.version())             go on to what the database gained
 
 Rules of this file:
 1. The database's facts and dictionary belong to it; an evaluation works on a fork and changes nothing.
-2. A result is a version: it stays as it was, whatever is inserted or deleted later.
+2. A result is a version: it stays as it was, whatever is inserted or deleted later. So is what `version`
+   returns, whatever is added to the database.
 3. After an error an evaluation holds the facts from before and works on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from lace.algebra import Budget, RelationProgram
 from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.driver import Change, Driver, RuleCost
+from lace.engines.handed import DerivedRows, Handed, Taken, take
 from lace.engines.known import KnownFacts
 from lace.engines.prepared import PreparedProgram
-from lace.engines.relations import Marks, Relations, Stretch
+from lace.engines.relations import Growth, Marks, Relations, Source, Stretch
+from lace.engines.table import Table
+from lace.engines.version import FactsVersion, Shown
 from lace.engines.whole import Outcome, WholeProgram
-from lace.errors import EngineError, LaceError
+from lace.errors import EngineError
 from lace.facts import VALUE_BYTES, Columns, Fact, Predicate, Values
 
 
@@ -45,6 +51,8 @@ class Database:
         self.relations = Relations(Dictionary(value_bytes=value_bytes))
         self._prepared: dict[int, _Prepared] = {}
         """By the program's identity, while somebody holds it."""
+        self._version: DatabaseVersion | None = None
+        self._shown: Shown = WeakKeyDictionary()
         self.add(facts)
 
     def add(self, facts: Iterable[Fact]) -> None:
@@ -77,17 +85,59 @@ class Database:
         self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
     ) -> EmbeddedEvaluation:
         """Run a program over the facts, and over more facts that are there for this evaluation only."""
-        budget = budget or Budget()
+        return self.version().evaluate(program, budget, facts)
+
+    def version(self) -> DatabaseVersion:
+        """Return the facts as they are now, whatever is added later."""
+        version = self._version
+        if version is None or version.facts.changes != self.relations.changes:
+            version = self._version = DatabaseVersion(self)
+        return version
+
+
+class DatabaseVersion:
+    """The facts of a database at one time."""
+
+    __slots__ = ("_database", "facts")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.facts = FactsVersion(database.relations, database._shown)
+
+    def evaluate(
+        self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
+    ) -> EmbeddedEvaluation:
+        """Run a program over the facts, and over more facts that are there for this evaluation only."""
+        return self.evaluate_with(program, budget or Budget(), facts, {})
+
+    def evaluate_with(
+        self,
+        program: RelationProgram,
+        budget: Budget,
+        facts: Iterable[Fact],
+        handed: Mapping[Predicate, Handed],
+    ) -> EmbeddedEvaluation:
+        """Run a program over the facts, over others, and over relations that are handed to it whole."""
         given = _by_predicate(facts)
         budget.check_runtime(sum(map(len, given.values())), "facts of this evaluation")
-        relations = self.relations.fork()
+        relations = self.facts.fork()
         for predicate, rows in given.items():
             relations.add(predicate, rows)
+        taken: dict[Predicate, Taken] = {}
+        for predicate, relation in handed.items():
+            if relations.size(predicate) or not predicate.arity:
+                raise ValueError(f"{predicate} cannot be handed over whole: there are other facts of it")
+            taken[predicate] = take(relations, self.facts, predicate, relation, None, {}).taken
         if program.unranked is not None and any(relations.size(pairs) for pairs in program.ranked()):
             program = program.unranked
-        known = self._prepare(program)
-        outcome = None if given else known.whole_over(self.relations).run(budget)
-        return EmbeddedEvaluation(known.prepared, relations, budget, outcome)
+        database = self._database
+        known = database._prepare(program)
+        outcome = None
+        if not given and not taken and self.facts.changes == database.relations.changes:
+            outcome = known.whole_over(database.relations).run(budget)
+        evaluation = EmbeddedEvaluation(known.prepared, relations, budget, outcome)
+        evaluation._over, evaluation._taken, evaluation._touched = self.facts, taken, set(given)
+        return evaluation
 
 
 class _Prepared:
@@ -126,6 +176,12 @@ class EmbeddedEvaluation:
         """Whether every table that the program reads has been made."""
         self._most_given: int | None = None
         """No more base facts than this are read, as far as they have been counted."""
+        self._over: FactsVersion | None = None
+        """The version of the database that it runs over."""
+        self._touched: set[Predicate] = set()
+        """Relations that hold other facts than those of the database."""
+        self._taken: dict[Predicate, Taken] = {}
+        """What was handed over last."""
         if outcome is None:
             self._driving = Driver(prepared, relations)
             self._check_base(budget, derived=False)
@@ -188,10 +244,67 @@ class EmbeddedEvaluation:
     ) -> EmbeddedResult:
         """Take some base facts away, add others, and return the new version."""
         inserted, deleted = _by_predicate(insert), _by_predicate(delete) if delete else {}
+        return self._change(inserted, deleted, (), {}, budget or Budget())
+
+    def follow(
+        self,
+        records: object,
+        insert: Iterable[Fact] = (),
+        delete: Iterable[Fact] = (),
+        handed: Mapping[Predicate, Handed] | None = None,
+        budget: Budget | None = None,
+    ) -> EmbeddedResult | None:
+        """Go on to a later version of the database, change other facts, and take relations handed over.
+
+        None where the facts are not those that this runs over, and more: then nothing was done.
+        """
+        if not isinstance(records, DatabaseVersion) or self._over is None:
+            return None
+        grown = records.facts.since(self._over)
+        if grown is None:
+            return None
+        for growth in grown:
+            if growth.predicate in self._prepared.derived or growth.predicate in self._touched:
+                return None
+        inserted, deleted = _by_predicate(insert), _by_predicate(delete)
+        self._relations.dictionary.follow(records.facts.texts)
+        told = self._told(handed or {})
+        before, self._over = self._over, records.facts
+        try:
+            if inserted or deleted or grown or told:
+                self._change(inserted, deleted, grown, told, budget or Budget())
+        except BaseException:
+            self._over = before
+            raise
+        return self.result()
+
+    def _told(self, handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
+        """Return what is handed over and was not the last time; what is not handed over any more is empty."""
+        texts = len(self._relations.dictionary)
+        told: dict[Predicate, Handed] = {p: () for p in self._taken if len(self._relations.table(p))}
+        for predicate, relation in handed.items():
+            told.pop(predicate, None)
+            known = self._taken.get(predicate)
+            if known is None or not known.is_still(relation, texts):
+                told[predicate] = relation
+        return told
+
+    def _change(
+        self,
+        inserted: Mapping[Predicate, Sequence[Values]],
+        deleted: Mapping[Predicate, Sequence[Values]],
+        grown: Sequence[Growth],
+        handed: Mapping[Predicate, Handed],
+        budget: Budget,
+    ) -> EmbeddedResult:
         changed = [*inserted, *deleted] if deleted else list(inserted)
+        if handed:
+            changed += handed
         for predicate in changed:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
+        if grown:
+            changed += {growth.predicate for growth in grown}
         held = [version for each in self._versions if (version := each()) is not None]
         for version in held:
             version.keep(changed)
@@ -203,28 +316,38 @@ class EmbeddedEvaluation:
                 for source in component.reads:
                     self._relations.at(source)
             self._ready = True
-        # What is only added to can be cut back to its marks; what is taken away must be held.
-        before = self._relations.version() if deleted else None
+        driver = self._driver  # made before anything changes: it is what goes back
+        # What is only added to can be cut back to its marks; what is taken away or put in must be held.
+        before = self._relations.version() if deleted or grown or handed else None
+        taken = dict(self._taken) if handed else self._taken
+        most_given = self._most_given
         marks: Marks = {}
         try:
-            self._apply(inserted, deleted, marks, budget or Budget())
-        except LaceError:
-            # Back to the facts from before; what was derived on the way is dropped with its tables.
-            self._relations.restore(before or self._relations.version(), marks)
-            self._driver.evaluate(Budget())
+            self._apply(inserted, deleted, grown, handed, marks, budget)
+        except BaseException:
+            # Whatever it was: back to the facts from before, and to what was derived from them.
+            self._taken, self._most_given = taken, most_given
+            driver.restore(before or self._relations.version(), marks)
             self._ready = False
             raise
+        self._touched.update(inserted, deleted)
         return self.result()
 
     def _apply(
         self,
         inserted: Mapping[Predicate, Sequence[Values]],
         deleted: Mapping[Predicate, Sequence[Values]],
+        grown: Sequence[Growth],
+        handed: Mapping[Predicate, Handed],
         marks: Marks,
         budget: Budget,
     ) -> None:
         relations, sources = self._relations, self._prepared.sources
         change = Change()
+        more = sum([len(rows) for rows in inserted.values()])
+        for growth in grown:
+            more += len(growth)
+            self._extend(growth, change, marks)
         for predicate, rows in deleted.items():
             change.shrunk |= relations.remove(predicate, rows)
         for predicate, rows in inserted.items():
@@ -233,11 +356,42 @@ class EmbeddedEvaluation:
                     table = relations.at(source)
                     if table in marks and marks[table] < table.size:
                         change.grown.add(source)
+        for predicate, relation in handed.items():
+            before = len(relations.table(predicate))
+            assert self._over is not None, "who is handed something runs over a version"
+            known = self._taken.get(predicate)
+            difference = take(relations, self._over, predicate, relation, known, marks)
+            self._taken[predicate] = difference.taken
+            if difference.grown:
+                more += len(relations.table(predicate)) - before
+                change.grown.add(Source(predicate))
+            if difference.shrunk:
+                change.shrunk.add(Source(predicate))
         if change.grown or change.shrunk:
-            self._check_more(sum([len(rows) for rows in inserted.values()]), budget)
+            self._check_more(more, budget)
             self._driver.update(change, marks, budget)
             if self._prepared.seen:
                 self._check_base(budget, derived=True)
+
+    def _extend(self, growth: Growth, change: Change, marks: Marks) -> None:
+        """Take over what a relation of the database gained."""
+        relations, name = self._relations, None
+        if growth.name is not None:
+            name = relations.dictionary.text(relations.dictionary.place_one(growth.name))
+        sources = {
+            source
+            for source in self._prepared.sources.get(growth.predicate, ())
+            if source.name is None or source.name == name
+        }
+        relations.extend(growth, marks, read=not sources.isdisjoint(self._plain))
+        change.grown |= sources
+
+    @cached_property
+    def _plain(self) -> frozenset[Source]:
+        """What the program reads as it is, and views; anything else it sees through a view or not at all."""
+        read = {source for component in self._prepared.components for source in component.reads}
+        views = {Source(source.view) for source in read if source.view is not None}
+        return frozenset(views | {source for source in read if source.view is None})
 
     def _check_more(self, more: int, budget: Budget) -> None:
         """Refuse too many base facts; they are counted only where there could be too many."""
@@ -294,6 +448,12 @@ class EmbeddedResult(KnownFacts):
         table, size = self._derived[predicate]
         return table.columns(0, size)
 
+    def relation(self, predicate: Predicate) -> DerivedRows:
+        """Return all that is known of a derived predicate, for handing it to another evaluation."""
+        if predicate not in self._whole:
+            return DerivedRows(predicate, Table(predicate.arity, self._dictionary), 0)
+        return DerivedRows(predicate, *self._whole[predicate])
+
     def facts(self, predicate: Predicate) -> list[Values]:
         """Return the derived facts of a predicate, sorted as text."""
         return sorted(self.unsorted(predicate))
@@ -329,9 +489,14 @@ def _nobody() -> None:
 
 
 def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
-    if isinstance(facts, (list, tuple)) and len(facts) == 1:
+    if isinstance(facts, (list, tuple)) and len(facts) <= 1:
+        if not facts:
+            return {}
         [fact] = facts
         return {Predicate(fact[0], len(fact) - 1): [fact[1:]]}
+    facts = facts if isinstance(facts, list | tuple) else list(facts)
+    if len(names := {fact[0] for fact in facts}) == 1 and len(sizes := set(map(len, facts))) == 1:
+        return {Predicate(names.pop(), sizes.pop() - 1): [fact[1:] for fact in facts]}
     found: dict[tuple[str, int], list[Values]] = {}
     for fact in facts:
         found.setdefault((fact[0], len(fact) - 1), []).append(fact[1:])

@@ -22,12 +22,13 @@ _DENSE = 16
 
 
 class _Run:
-    __slots__ = ("_keys", "_starts", "order", "stop")
+    __slots__ = ("_keys", "_starts", "last", "oldest", "order", "stop")
 
     def __init__(self, column: Ids, start: int, stop: int, domain: int, probes: int) -> None:
         self.stop = stop
         part = column[start:stop]
         order = np.argsort(part, kind="stable")
+        self.oldest, self.last = int(part[order[0]]), int(part[order[-1]])
         self._starts: Rows | None = None
         self._keys: Ids | None = None
         if domain <= _DENSE * len(part) + 4 * probes + 1024:
@@ -101,8 +102,17 @@ class ColumnIndex:
 
     def pairs(self, wanted: Ids) -> Iterator[tuple[Rows, Rows]]:
         """Yield (positions in wanted, rows) for every row that holds a wanted value, in bounded pieces."""
+        if not len(wanted):
+            return
+        oldest, last = int(wanted.min()), int(wanted.max())
         for run in self._runs:
+            if last < run.oldest or oldest > run.last:
+                continue
             begins, counts = run.spans(wanted)
+            if counts.min() == 1 == counts.max() and len(counts) <= PIECE:
+                # One partner for each: nothing has to be laid out.
+                yield np.arange(len(wanted)), run.order[begins]
+                continue
             for start, stop in _pieces(counts):
                 many = counts[start:stop]
                 left = np.repeat(np.arange(start, stop), many)

@@ -88,15 +88,31 @@ class RowKeys:
         fresh = None if self._tuples is not None else self._add_keys(columns)
         return self._add_tuples(columns) if fresh is None else fresh
 
+    def add_distinct(self, columns: list[Ids], domain: int) -> None:
+        """Take in rows that are known to be new and distinct."""
+        if self._arity == 1:
+            self._widen(domain)
+            self._bitmap[columns[0]] = True
+        else:
+            self.add_new(columns, domain)
+
+    def bitmap(self, domain: int) -> Mask:
+        """Return which values a single column holds, of so many texts at least."""
+        self._widen(domain)
+        return self._bitmap
+
     def settled(self, columns: list[Ids]) -> None:
         """Be told where the rows live after they were appended."""
         self._columns = columns
 
-    def _add_to_bitmap(self, column: Ids, domain: int) -> Ids:
+    def _widen(self, domain: int) -> None:
         if len(self._bitmap) < domain:
-            grown = np.zeros(max(domain, 2 * len(self._bitmap)), np.bool_)
+            grown = np.zeros(domain + domain // 8, np.bool_)
             grown[: len(self._bitmap)] = self._bitmap
             self._bitmap = grown
+
+    def _add_to_bitmap(self, column: Ids, domain: int) -> Ids:
+        self._widen(domain)
         fresh = column[~self._bitmap[column]]
         if 8 * len(fresh) > domain:
             marks = np.zeros(domain, np.bool_)
@@ -122,6 +138,8 @@ class RowKeys:
             keys, order = keys[first], order[first]
         fresh = np.ones(len(keys), np.bool_)
         for run, numbers in self._runs:
+            if keys[0] > run[-1] or keys[-1] < run[0]:
+                continue
             at = np.searchsorted(run, keys)
             at[at == len(run)] = 0
             held = run[at] == keys

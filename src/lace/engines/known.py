@@ -106,7 +106,8 @@ class KnownFacts:
 
     def _find(self, stretch: Stretch, template: tuple[str | None, ...], places: tuple[int, ...]) -> Find:
         table, size = stretch
-        find, texts = self._dictionary.find, self._dictionary.texts
+        # What the program does not read may have stayed with the database, over its dictionary.
+        find, texts = table.dictionary.find, table.dictionary.texts
         fixed = {at: find(text) for at, text in enumerate(template) if text is not None}
         if UNKNOWN in fixed.values():
             return _nothing

@@ -40,6 +40,9 @@ class PreparedPipeline(NamedTuple):
     """What the program derives."""
     functions: list[QuickPipeline]
 
+    def __str__(self) -> str:
+        return f"rule {self.rule + 1}, {self.pipeline.head}"
+
     @property
     def quick(self) -> QuickPipeline:
         """The pipeline as a function."""

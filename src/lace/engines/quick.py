@@ -8,7 +8,8 @@ Setting up columns costs more than walking through a handful of rows. The functi
 pipeline; tables, constants and texts are handed in at each run.
 
 Rules of this file:
-1. Rows that a join puts out are counted before it walks through them.
+1. Rows that a join puts out are counted before it walks through them. Where they are many, nothing of the run
+   is used: over columns a pipeline looks at the clock, and holds no more than it must.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lace.algebra import (
     AntiJoin,
@@ -44,10 +48,12 @@ from lace.engines.table import Row
 from lace.engines.tests import passes
 from lace.facts import Predicate
 
-Run = Callable[..., None]
+Run = Callable[..., int]
 
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
+MOST_STEPS = 1 << 16
+"""So many rows of joins are walked through; where there are more, columns are the better way."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
@@ -79,9 +85,10 @@ class QuickPipeline:
         # Taken out: a function that its own scope holds lives until somebody looks for cycles.
         self._function: Run = scope.pop("run")
 
-    def run(self, relations: Relations, marks: Marks, budget: Budget) -> list[Row]:
-        """Return the rows of the head, repeats included."""
+    def run(self, relations: Relations, marks: Marks, budget: Budget, where: object) -> list[Row] | None:
+        """Return the rows of the head, repeats included; None where there are too many to walk through."""
         found: list[Row] = []
+        left = min(budget.limits.steps - budget.steps, MOST_STEPS)
         arguments: list[Any] = []
         resolve = relations.resolve
         for kind, what, places, wanted in self._needs:
@@ -95,9 +102,18 @@ class QuickPipeline:
                 arguments.append(table.lookup(places, None if whole else wanted))
             elif kind == "table":
                 arguments.append(resolve(what)[0].holder())
+            elif kind == "rows":
+                table = resolve(what)[0]
+                start, stop = stretch(table, what.part, marks)
+                if stop - start > MOST_STEPS:
+                    return None
+                arguments.append(table.rows(start, stop))
             else:
                 arguments.append(_bind(kind, what, relations, marks, budget))
-        self._function(found.append, budget, self.pipeline, *arguments)
+        steps = self._function(found.append, left, *arguments)
+        if steps > MOST_STEPS:
+            return None
+        budget.take_steps(steps, where)
         return found
 
 
@@ -116,7 +132,7 @@ def _bind(kind: str, what: Any, relations: Relations, marks: Marks, budget: Budg
         old = marks.get(table)
         return () if old is None or old == table.size else frozenset(table.rows(old))
     start, stop = stretch(table, what.part, marks)
-    return stop - start if kind == "size" else table.rows(start, stop)
+    return stop - start
 
 
 class Answers(dict[object, bool]):
@@ -138,11 +154,15 @@ class Answers(dict[object, bool]):
 
 
 def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable[[int], bool]:
-    import numpy as np
+    answers: list[NDArray[np.bool_]] = []
 
     def ask(item: int) -> bool:
-        counts = ranks_before(test, np.array([item], np.int32), relations, budget)
-        return bool(compare_counts(counts, test.op, test.bound)[0])
+        if not answers:
+            # An order has to be laid out for one as for all.
+            items = np.arange(len(relations.dictionary), dtype=np.int32)
+            counts = ranks_before(test, items, relations, budget)
+            answers.append(compare_counts(counts, test.op, test.bound))
+        return bool(answers[0][item])
 
     return ask
 
@@ -365,11 +385,10 @@ class _ArgumentWriter(LoopWriter):
         """Return the function as text."""
         arguments = "".join(f", a{at}" for at in range(len(self.needs)))
         opening = [
-            f"def run(emit, budget, where{arguments}):",
+            f"def run(emit, left{arguments}):",
             "    steps = 0",
-            "    left = budget.limits.steps - budget.steps",
         ]
-        return "\n".join([*opening, *self.lines, "    budget.take_steps(steps, where)", ""])
+        return "\n".join([*opening, *self.lines, "    return steps", ""])
 
     def _need(
         self, kind: str, what: Any, places: tuple[int, ...] = (), wanted: tuple[int, ...] | None = None
@@ -378,7 +397,7 @@ class _ArgumentWriter(LoopWriter):
         return f"a{len(self.needs) - 1}"
 
     def over(self) -> str:
-        return "budget.take_steps(steps, where)"
+        return "return steps"
 
     def constant(self, value: str, *, head: bool = False) -> str:
         # Texts are asked for once; scans and tests are told apart, they may stand twice.

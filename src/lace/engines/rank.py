@@ -1,16 +1,28 @@
-"""How many others come before an item in an order, without making the pairs."""
+"""How many others come before an item in an order, without making the pairs.
+
+Rules of this file:
+1. A rank puts no rows out, so it takes no steps; the deadline is looked at.
+2. Where somebody stands twice in an order, pairs are made only for items whose count is in doubt, and of each
+   not more than the bound of the test.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lace.algebra import OPERATORS, Budget, Column, Constant, Level, Part, RankTest, Scan
+from lace.algebra import Budget, Column, Constant, Level, Part, RankTest, Scan
 from lace.engines.dictionary import Ids
 from lace.engines.relations import Relations
 from lace.engines.tests import order_of
 
 Rows = NDArray[np.int64]
+
+PAIRS = 1 << 20
+"""Pairs made in one go."""
 
 
 class _Side:
@@ -28,26 +40,35 @@ class _Side:
 
 
 def ranks_before(test: RankTest, wanted: Ids, relations: Relations, budget: Budget) -> Rows:
-    """Return the number of distinct others before each wanted item, under any level."""
+    """Return the number of distinct others before each wanted item, under any level.
+
+    Beyond the bound of the test it may be any number that is beyond it too.
+    """
+    budget.check_time(test.counted)
     sides = [_read(level, relations) for level in test.levels]
     if _disjoint(test.levels, sides):
         total = np.zeros(len(wanted), np.int64)
         for level, (own, others) in zip(test.levels, sides, strict=True):
-            total += _spread(own.who, _level_counts(level, own, others, relations), wanted, relations)
+            total += _spread(own.who, _laid_out(level, own, others, relations).counts, wanted, relations)
         return total
     return _counted(test, sides, wanted, relations, budget)
 
 
+def _shared(level: Level) -> str | None:
+    """Return the column that an item and the others must have in common."""
+    return next(iter(set(level.own.columns()) & set(level.others.columns())), None)
+
+
 def _read(level: Level, relations: Relations) -> tuple[_Side, _Side]:
-    shared = set(level.own.columns()) & set(level.others.columns())
+    shared = _shared(level)
     own = _side(level.own, level.item, _key(level, level.own, level.item, shared), relations)
     return own, _side(level.others, level.other, _key(level, level.others, level.other, shared), relations)
 
 
-def _key(level: Level, scan: Scan, who: Column, shared: set[str]) -> str:
+def _key(level: Level, scan: Scan, who: Column, shared: str | None) -> str:
     """Return the column beside `who` that matters: the shared one, else the compared one."""
-    if shared:
-        return next(iter(shared))
+    if shared is not None:
+        return shared
     compared = [term.name for term in level.compare.terms() if isinstance(term, Column)]
     return next((name for name in compared if name in scan.columns()), who.name)
 
@@ -78,7 +99,7 @@ def _disjoint(levels: tuple[Level, ...], sides: list[tuple[_Side, _Side]]) -> bo
         return False
     if len(levels) == 1:
         return True
-    tied = [bool(set(level.own.columns()) & set(level.others.columns())) for level in levels]
+    tied = [_shared(level) is not None for level in levels]
     if len(levels) != 2 or sum(tied) != 1:
         return False
     free = levels[tied.index(False)]
@@ -94,40 +115,75 @@ def _same(one: _Side, other: _Side) -> bool:
     return bool((one.who[a] == other.who[b]).all() and (one.key[a] == other.key[b]).all())
 
 
-def _level_counts(level: Level, own: _Side, others: _Side, relations: Relations) -> Rows:
-    """Return for each own row how many other rows compare so."""
-    shared = bool(set(level.own.columns()) & set(level.others.columns()))
-    by_who = shared or own.key is own.who
+class _Order(NamedTuple):
+    """A level laid out: the others in order, and for each own row the stretch that comes before it."""
+
+    who: Ids
+    """The others, by group and then by what is compared."""
+    begins: Rows
+    counts: Rows
+
+    def widest(self, own: _Side, size: int) -> _Order:
+        """Return it with one row for each item: of two in one order, one reaches all that the other does."""
+        if own.single():
+            return self
+        most = np.zeros(size, np.int64)
+        np.maximum.at(most, own.who, self.counts)
+        chosen = np.flatnonzero(self.counts == most[own.who])
+        chosen = chosen[np.unique(own.who[chosen], return_index=True)[1]]
+        counts = np.zeros_like(self.counts)
+        counts[chosen] = self.counts[chosen]
+        return self._replace(counts=counts)
+
+    def reaching(self, chosen: Rows) -> tuple[Rows, Ids]:
+        """Return (which of the chosen rows, other) for every other that comes before one of them."""
+        counts = self.counts[chosen]
+        shift = self.begins[chosen] - np.cumsum(counts) + counts
+        total = int(counts.sum())
+        return np.repeat(np.arange(len(chosen)), counts), self.who[
+            np.repeat(shift, counts) + np.arange(total)
+        ]
+
+
+def _laid_out(level: Level, own: _Side, others: _Side, relations: Relations) -> _Order:
+    """Find for each own row the others that compare so."""
+    shared = _shared(level) is not None
     left_is_other = (
         isinstance(level.compare.left, Column) and level.compare.left.name in level.others.columns()
     )
-    compared_own, compared_other = (own.who, others.who) if by_who else (own.key, others.key)
-    if not shared:
-        names = [term.name for term in level.compare.terms() if isinstance(term, Column)]
-        compared_own = own.who if level.item.name in names else own.key
-        compared_other = others.who if level.other.name in names else others.key
+    names = [term.name for term in level.compare.terms() if isinstance(term, Column)]
+    compared_own = own.who if shared or level.item.name in names else own.key
+    compared_other = others.who if shared or level.other.name in names else others.key
     ids = np.union1d(compared_own, compared_other)
     ranks = order_of(level.compare.kind, ids.tolist(), relations.dictionary)
     by_id = np.full(int(ids[-1]) + 1 if len(ids) else 0, -1, np.int64)
     by_id[list(ranks)] = list(ranks.values())
     mine, theirs = by_id[compared_own], by_id[compared_other]
-    span = len(ranks) + 1
-    # Within one shared key, or within all: the others' ranks in order, found by position.
-    groups_own = own.key.astype(np.int64) * span if shared else np.zeros(len(mine), np.int64)
-    groups_other = others.key.astype(np.int64) * span if shared else np.zeros(len(theirs), np.int64)
     comparable = theirs >= 0
-    ordered = np.sort((groups_other + theirs)[comparable])
-    begin = np.searchsorted(ordered, groups_own, "left")
-    end = np.searchsorted(ordered, groups_own + span - 1, "right")
+    who, theirs = others.who[comparable], theirs[comparable]
     op = level.compare.op
     greater = (op[0] == ">") == left_is_other  # the other is the greater one
-    if greater:
-        at = np.searchsorted(ordered, groups_own + mine, "left" if "=" in op else "right")
-        counts = end - at
+    span = len(ranks) + 1
+    # Within one shared key, or within all: the others' ranks in order, found by position.
+    if shared:
+        groups_own = own.key.astype(np.int64) * span
+        placed = others.key[comparable].astype(np.int64) * span + theirs
     else:
-        at = np.searchsorted(ordered, groups_own + mine, "right" if "=" in op else "left")
-        counts = at - begin
-    return np.where(mine >= 0, counts, 0)
+        groups_own, placed = np.zeros(len(mine), np.int64), theirs
+    order = np.argsort(placed, kind="stable")
+    if not shared and not others.single():
+        # Of one who stands there more than once, the place that comes before the most.
+        last = order[::-1] if greater else order
+        order = np.sort(np.unique(who[last], return_index=True)[1])
+        order = last[order][::-1] if greater else last[order]
+    who, ordered = who[order], placed[order]
+    if greater:
+        begins = np.searchsorted(ordered, groups_own + mine, "left" if "=" in op else "right")
+        ends = np.searchsorted(ordered, groups_own + span - 1, "right")
+    else:
+        begins = np.searchsorted(ordered, groups_own, "left")
+        ends = np.searchsorted(ordered, groups_own + mine, "right" if "=" in op else "left")
+    return _Order(who, begins, np.where(mine >= 0, ends - begins, 0))
 
 
 def _spread(who: Ids, counts: Rows, wanted: Ids, relations: Relations) -> Rows:
@@ -139,34 +195,50 @@ def _spread(who: Ids, counts: Rows, wanted: Ids, relations: Relations) -> Rows:
 def _counted(
     test: RankTest, sides: list[tuple[_Side, _Side]], wanted: Ids, relations: Relations, budget: Budget
 ) -> Rows:
-    """Count the distinct others of each item one by one: for orders in which an item stands twice."""
-    counts: dict[int, int] = {}
-    rows = []
-    for level, (own, others) in zip(test.levels, sides, strict=True):
-        shared = bool(set(level.own.columns()) & set(level.others.columns()))
-        names = [term.name for term in level.compare.terms() if isinstance(term, Column)]
-        mine = own.who if shared or level.item.name in names else own.key
-        theirs = others.who if shared or level.other.name in names else others.key
-        ranks = order_of(level.compare.kind, np.union1d(mine, theirs).tolist(), relations.dictionary)
-        swapped = isinstance(level.compare.left, Column) and level.compare.left.name in level.others.columns()
-        rows.append((level, own, others, shared, mine, theirs, ranks, swapped))
-    for item in np.unique(wanted).tolist():
-        found: set[int] = set()
-        for level, own, others, shared, mine, theirs, ranks, swapped in rows:
-            compare = OPERATORS[level.compare.op]
-            other_rows = list(zip(others.who.tolist(), others.key.tolist(), theirs.tolist(), strict=True))
-            for at in np.flatnonzero(own.who == item).tolist():
-                mine_rank = ranks.get(int(mine[at]))
-                if mine_rank is None:
-                    continue
-                budget.take_steps(len(other_rows), test)
-                for other, key, compared in other_rows:
-                    if shared and key != own.key[at]:
-                        continue
-                    their_rank = ranks.get(compared)
-                    if their_rank is None:
-                        continue
-                    if compare(their_rank, mine_rank) if swapped else compare(mine_rank, their_rank):
-                        found.add(other)
-        counts[item] = len(found)
-    return np.array([counts[item] for item in wanted.tolist()], np.int64)
+    """Count the distinct others of each item, for orders in which somebody stands twice.
+
+    A count that is beyond the bound of the test is not counted to its end: it compares alike.
+    """
+    orders = [
+        _laid_out(level, own, others, relations).widest(own, len(relations.dictionary))
+        if _shared(level) is None
+        else _laid_out(level, own, others, relations)
+        for level, (own, others) in zip(test.levels, sides, strict=True)
+    ]
+    items = np.concatenate([own.who for own, _ in sides])
+    counts = np.concatenate([order.counts for order in orders])
+    firsts = np.cumsum([0, *(len(order.counts) for order in orders)])
+    size = len(relations.dictionary)
+    most, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    np.maximum.at(most, items, counts)
+    np.add.at(total, items, counts)
+    # One row holds all others of an item, or already more than anybody asks: nothing can stand twice there.
+    unsure = np.zeros(size, np.bool_)
+    unsure[wanted] = True
+    unsure &= (most < total) & (most <= min(test.bound, 1 << 62))
+    rows = np.flatnonzero(unsure[items] & (counts > 0))
+    rows = rows[np.argsort(items[rows], kind="stable")]
+    for start, stop in _stretches(items[rows], counts[rows]):
+        budget.check_time(test.counted)
+        chosen = rows[start:stop]
+        budget.check_memory(int(counts[chosen].sum()) * 16, test.counted)
+        pairs = []
+        for order, (first, after) in zip(orders, pairwise(firsts), strict=True):
+            inside = chosen[(chosen >= first) & (chosen < after)]
+            left, other = order.reaching(inside - first)
+            pairs.append(items[inside][left].astype(np.int64) * size + other)
+        found = np.unique(np.concatenate(pairs)) // size
+        most[np.unique(items[chosen])] = 0
+        np.add.at(most, found, 1)
+    return most[wanted]
+
+
+def _stretches(items: Ids, counts: Rows) -> list[tuple[int, int]]:
+    """Cut rows into stretches of bounded size that leave the rows of one item together."""
+    if not len(items):
+        return []
+    starts = np.flatnonzero(np.concatenate(([True], items[1:] != items[:-1])))
+    sums = np.cumsum(np.add.reduceat(counts, starts)) // PAIRS
+    cuts = np.concatenate(([True], sums[1:] != sums[:-1]))
+    edges = [*starts[cuts].tolist(), len(items)]
+    return list(pairwise(edges))

@@ -6,11 +6,14 @@ Rules of this file:
 2. Marks say where the new rows of a table begin; a table without a mark has none.
 3. Forks share tables until one of them adds to its own: a table that somebody else may see is copied first.
 4. A scan with a view reads a table of its own that never held a row from outside the view.
+5. What somebody else's table gained is taken over by position. Tables that nobody here reads stay as they
+   are with their owner, over his dictionary, and are brought over to this one when somebody writes to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +69,21 @@ class Held(NamedTuple):
 Version = tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Rows that a relation of the database gained."""
+
+    predicate: Predicate
+    name: int | None
+    """Under which name, where the relation is kept apart: a position in the database."""
+    table: Table
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
 class Relations:
     """Tables by predicate, over one dictionary."""
 
@@ -80,12 +98,19 @@ class Relations:
         self._resolved: dict[int, tuple[Scan, tuple[Table, tuple[Place, ...]]]] = {}
         self._seen: dict[Source, SeenRelation] = {}
 
-    def fork(self) -> Relations:
-        """Return relations over the same facts, with a dictionary of their own on top of this one."""
-        fork = Relations(self.dictionary.fork())
-        fork._tables, fork._parts = self._copied()
+    @classmethod
+    def over(cls, dictionary: Dictionary, version: Version) -> Relations:
+        """Return relations over the tables of others."""
+        relations = cls(dictionary)
+        tables, parts = version
+        relations._tables = dict(tables)
+        relations._parts = {predicate: dict(named) for predicate, named in parts.items()}
+        return relations
+
+    def share(self) -> Version:
+        """Return the tables for others to read: none of them changes from here on."""
         self._owned.clear()
-        return fork
+        return self._copied()
 
     def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
         return dict(self._tables), {predicate: dict(parts) for predicate, parts in self._parts.items()}
@@ -111,8 +136,8 @@ class Relations:
         stores: list[dict[Any, Table]] = [self._tables, *self._parts.values()]
         for tables in stores:
             for key, table in tables.items():
-                if marks.get(table, len(table)) < len(table):
-                    tables[key] = table.first(marks[table])
+                if table in marks:
+                    tables[key] = table.first(marks[table], len(table.rounds))
                     self._owned.add(tables[key])
 
     def _new(self, arity: int) -> Table:
@@ -125,7 +150,11 @@ class Relations:
         """Return the table, or a copy of it where somebody else may see it."""
         if table in self._owned:
             return table
-        copy = table.copy(self.dictionary)
+        if table.is_in(self.dictionary):
+            # The owner of the facts goes on where they stand; whoever only adds to them makes other room.
+            copy = table.copy(self.dictionary, room=not self.dictionary.is_fork)
+        else:
+            copy = table.brought_to(self.dictionary)
         self._owned.add(copy)
         self._resolved.clear()
         return copy
@@ -136,7 +165,7 @@ class Relations:
         if table is None:
             table = self._tables[predicate] = self._new(predicate.arity)
             for part in self._parts.get(predicate, {}).values():
-                table.add_columns(part.columns())
+                table.add_columns(part.columns_in(self.dictionary))
         return table
 
     def own_table(self, predicate: Predicate) -> Table:
@@ -270,6 +299,17 @@ class Relations:
             _marked(self.own_table(predicate), marks).add_columns(columns)
         return count
 
+    def add_given(self, predicate: Predicate, columns: list[Ids], marks: Marks, *, distinct: bool) -> int:
+        """Add rows to a relation that is not kept apart, given as positions, maybe known to be new ones."""
+        self.changes += 1
+        table, count = _marked(self.own_table(predicate), marks), len(columns[0])
+        if table.quick and count + len(table) <= FEW_FACTS:
+            return table.add_rows(zip(*(column.tolist() for column in columns), strict=True))
+        if not distinct:
+            return table.add_columns(columns)
+        table.add_distinct(columns)
+        return count
+
     def add_record_facts(self, columns: Columns) -> None:
         """Add record facts that are columns over a dictionary of their own."""
         place = self.dictionary.intern_column(columns.texts)
@@ -287,6 +327,31 @@ class Relations:
             names = np.full(len(records), at, np.int32)
             self.add_columns(Predicate("Field", 4), [records, names, indexes, values])
 
+    def extend(self, growth: Growth, marks: Marks, *, read: bool) -> None:
+        """Take over what a relation of the database gained; the dictionary has followed it.
+
+        What the program reads is added to its own table, and what it does not read stays where it is.
+        """
+        self.changes += 1
+        predicate, table = growth.predicate, growth.table
+        here = None if growth.name is None else self.dictionary.place_one(growth.name)
+        if read:
+            own = self.own_table(predicate) if here is None else self._part(predicate, here)
+            _add_more(_marked(own, marks), growth)
+        elif here is None:
+            self._tables[predicate] = table
+        else:
+            self._parts.setdefault(predicate, {})[here] = table
+        if here is not None and predicate in self._tables:
+            _add_more(_marked(self.own_table(predicate), marks), growth)
+        self._resolved.clear()
+
+    def swap(self, predicate: Predicate, table: Table) -> None:
+        """Put another table in the place of a relation that is not kept apart."""
+        self._tables[predicate] = table
+        self._owned.add(table)
+        self._resolved.clear()
+
     def _part(self, predicate: Predicate, name: int) -> Table:
         parts = self._parts.setdefault(predicate, {})
         part = parts.get(name)
@@ -300,18 +365,31 @@ class Relations:
         rows = {tuple([find(value) for value in fact]) for fact in facts}
         found = set()
         parts = self._parts.get(predicate, {})
-        for name, part in parts.items():
+        for name, part in list(parts.items()):
+            if not part.is_in(self.dictionary):
+                part = parts[name] = self._own(part)
             if gone := {row for row in rows if row in part}:
                 parts[name] = part.without(gone, self.dictionary)
                 self._owned.add(parts[name])
                 found.add(Source(predicate, text(name)))
         table = self._tables.get(predicate)
+        if table is not None and not table.is_in(self.dictionary):
+            table = self.own_table(predicate)
         if table is not None and (gone := {row for row in rows if row in table}):
             table = self._tables[predicate] = table.without(gone, self.dictionary)
             self._owned.add(table)
             found.add(Source(predicate))
         self._resolved.clear()
         return found
+
+
+def _add_more(table: Table, growth: Growth) -> None:
+    """Add rows that are known to be new."""
+    count = len(growth)
+    if table.arity == 0 or count <= FEW_MORE or (table.quick and count + len(table) <= FEW_FACTS):
+        table.add_rows(growth.table.rows_in(table.dictionary, growth.start, growth.stop))
+    else:
+        table.add_distinct(growth.table.columns_in(table.dictionary, growth.start, growth.stop))
 
 
 def _marked(table: Table, marks: Marks | None) -> Table:

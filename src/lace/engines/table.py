@@ -6,6 +6,7 @@
 Rules of this file:
 1. Rows are distinct and keep their number. A version of the relation is the first n rows, for some n.
 2. Taking rows away makes another table; whoever holds the old one keeps it as it was.
+3. Tables of one lineage begin with the same rows: what one of them has more of came later.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Table:
     def __init__(self, arity: int, dictionary: Dictionary) -> None:
         self.arity = arity
         self.dictionary = dictionary
+        self.lineage: object = object()
+        """What it has in common with the tables that it took the place of while it only grew."""
         self.size = 0
         self.rounds: list[int] = []
         """Where each round of the fixpoint that derived the rows ended."""
@@ -52,6 +55,8 @@ class Table:
         """What this is a copy of, while its keys may serve here too."""
         self._domain = 0
         """No row kept as columns holds a text as new as this."""
+        self._zones: list[tuple[int, int]] = []
+        """Texts (newer than all) that the first so many rows do not hold, each time that the first grew."""
         self._column_indexes: dict[int, ColumnIndex] = {}
         self._listing: Ids = np.empty(0, np.int32)
         self._listed = 0
@@ -74,7 +79,8 @@ class Table:
             self._row_keys.settled(self._columns)
             self._model = None
         if self._keyed < self._base:
-            self._row_keys.add_new([c[self._keyed : self._base] for c in self._columns], len(self.dictionary))
+            columns = [column[self._keyed : self._base] for column in self._columns]
+            self._row_keys.add_distinct(columns, len(self.dictionary))
             self._row_keys.settled(self._columns)
             self._keyed = self._base
         return self._row_keys
@@ -109,6 +115,11 @@ class Table:
             self.add_distinct(columns)
             return self.size
         self._settle()
+        if self._keyed < self._base and self._all_later(columns):
+            # None of them is here: compared with each other, and never with what is.
+            before = self.size
+            self.add_distinct(_distinct(columns, len(self.dictionary)))
+            return self.size - before
         fresh = self._keys().add_new(columns, len(self.dictionary))
         count = len(fresh[0])
         if count:
@@ -121,6 +132,13 @@ class Table:
         self._settle()
         self._append(columns)
         self._base = self.size = self._filled
+
+    def _all_later(self, columns: list[Ids]) -> bool:
+        """Tell whether every row holds a text that is newer than all that are here."""
+        later = columns[0] >= self._domain
+        for column in columns[1:]:
+            later |= column >= self._domain
+        return bool(later.all())
 
     def _settle(self) -> None:
         """Turn the tail into columns."""
@@ -140,10 +158,19 @@ class Table:
 
     def _append(self, fresh: list[Ids]) -> None:
         stop = self._filled + len(fresh[0])
-        self._domain = len(self.dictionary)
+        if stop == self._filled:
+            return
+        if len(fresh[0]) > TAIL_ROWS:
+            newest = len(self.dictionary) - 1
+        else:
+            newest = max(int(column.max()) for column in fresh)
+        if newest >= self._domain:
+            self._zones.append((self._domain, self._filled))
+            self._domain = newest + 1
         for at, column in enumerate(self._columns):
             if len(column) < stop:
-                grown = np.empty(max(stop, 2 * len(column)), np.int32)
+                # Room that nobody writes to costs nothing.
+                grown = np.empty(max(stop + stop // 4, 2 * len(column)), np.int32)
                 grown[: self._filled] = column[: self._filled]
                 self._columns[at] = column = grown
             column[self._filled : stop] = fresh[at]
@@ -157,6 +184,47 @@ class Table:
         self._fill()
         stop = self.size if stop is None else stop
         return [column[start:stop] for column in self._columns]
+
+    @property
+    def domain(self) -> int:
+        """No row holds a text as new as this."""
+        self._fill()
+        return self._domain
+
+    def first_row_with(self, text: int) -> int:
+        """Return a number such that no row before it holds this text or a newer one."""
+        at = bisect_right(self._zones, (text, self.size)) - 1
+        return self._zones[at][1] if at >= 0 else 0
+
+    def columns_in(self, dictionary: Dictionary, start: int = 0, stop: int | None = None) -> list[Ids]:
+        """Return a stretch of the rows as columns of positions in a dictionary that follows this one's."""
+        columns = self.columns(start, stop)
+        if dictionary is self.dictionary or not dictionary.follows:
+            return columns
+        return [dictionary.place(column) for column in columns]
+
+    def rows_in(self, dictionary: Dictionary, start: int = 0, stop: int | None = None) -> list[Row]:
+        """Return a stretch of the rows as tuples of positions in a dictionary that follows this one's."""
+        rows = self.rows(start, stop)
+        if dictionary is self.dictionary or not dictionary.follows:
+            return rows
+        place = dictionary.place_one
+        return [tuple([place(value) for value in row]) for row in rows]
+
+    def is_in(self, dictionary: Dictionary) -> bool:
+        """Tell whether every row holds the same positions in a dictionary that follows this one's."""
+        if dictionary is self.dictionary or not dictionary.follows:
+            return True
+        return dictionary.keeps(self.domain)
+
+    def brought_to(self, dictionary: Dictionary) -> Table:
+        """Return the rows in a table over a dictionary that follows this one's."""
+        other = Table(self.arity, dictionary)
+        if self.arity == 0 or self.quick:
+            other.add_rows(self.rows_in(dictionary))
+        else:
+            other.add_distinct(self.columns_in(dictionary))
+        return other
 
     def column_index(self, place: int) -> ColumnIndex:
         """Return the rows by the value of one column, up to date."""
@@ -177,6 +245,25 @@ class Table:
         """Tell which of the given rows are here."""
         self._settle()
         return self._keys().contains(columns)
+
+    def count_not_in(self, other: Table) -> int:
+        """Return how many rows another table does not hold."""
+        if self.quick or other.quick:
+            return sum(row not in other for row in self.rows())
+        return len(self) - int(np.count_nonzero(other.contains(self.columns())))
+
+    def holds_all(self, other: Table) -> bool:
+        """Tell whether every row of another table is here."""
+        return len(self) >= len(other) and other.count_not_in(self) == 0
+
+    def bitmap(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which texts the rows of a table of one column hold; to be read until more are added."""
+        if self.quick:
+            found = np.zeros(len(self.dictionary), np.bool_)
+            found[self.columns()[0]] = True
+            return found
+        self._settle()
+        return self._keys().bitmap(len(self.dictionary))
 
     def __contains__(self, row: Row) -> bool:
         return row in self._tail or (self._base > 0 and self._keys().contains_row(row))
@@ -313,28 +400,42 @@ class Table:
         """Return the round that derived the row with a number."""
         return bisect_right(self.rounds, number)
 
-    def copy(self, dictionary: Dictionary) -> Table:
-        """Return a table that can grow apart from this one, over a dictionary that holds its texts."""
+    def copy(self, dictionary: Dictionary, *, room: bool = False) -> Table:
+        """Return a table that can grow apart from this one, over a dictionary that holds its texts.
+
+        With `room` it takes the place of this one, and grows where this one would have: one copy may, and
+        nothing is added to this one from then on.
+        """
         other = Table(self.arity, dictionary)
         other.size, other.rounds = self.size, list(self.rounds)
         other._base, other._filled = self._base, self._filled
         # Cut to what is filled: the next addition makes room of its own.
-        other._columns = [column[: self._filled] for column in self._columns]
+        cut = [column[: self._filled] for column in self._columns]
+        other._columns = cut
+        if room:
+            other.lineage = self.lineage
+            other._columns, self._columns = self._columns, cut
+            self._row_keys.settled(cut)
         other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
-        other._domain = self._domain
+        other._domain, other._zones = self._domain, list(self._zones)
         other._model = self if self._keyed < self._base else None
         other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
         return other
 
-    def first(self, size: int) -> Table:
-        """Return a table of the first rows only."""
+    def first(self, size: int, rounds: int = 0) -> Table:
+        """Return a table of the first rows and rounds only: this one, where it holds nothing else."""
+        # Whoever adds may have been interrupted anywhere: what was half done counts as more.
+        whole = self.size == size == self._base + len(self._tail) and self._filled <= size
+        if whole and len(self.rounds) == rounds:
+            return self
         rest = Table(self.arity, self.dictionary)
         if self._base == 0:
             rest.add_rows(self.rows(0, size))
         else:
-            rest.add_columns(self.columns(0, size))
+            rest.add_distinct([column[:size] for column in self._columns])
+        rest.rounds += self.rounds[:rounds]
         return rest
 
     def without(self, rows: set[Row], dictionary: Dictionary) -> Table:
@@ -391,6 +492,16 @@ def _any_distinct(columns: list[Ids], domain: int) -> bool:
         if np.count_nonzero(held) == size:
             return True
     return False
+
+
+def _distinct(columns: list[Ids], domain: int) -> list[Ids]:
+    """Return the rows without repeats."""
+    if len(columns) > 1:
+        for column in columns:
+            held = np.sort(column)
+            if (held[1:] != held[:-1]).all():
+                return columns
+    return RowKeys(len(columns)).add_new(columns, domain)
 
 
 def _key(row: Row, places: tuple[int, ...]) -> object:

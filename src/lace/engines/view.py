@@ -22,18 +22,19 @@ FEW_MORE = 32
 class SeenRelation:
     """What a view shows of one table."""
 
-    __slots__ = ("_base_size", "_dictionary", "_view", "_view_size", "table")
+    __slots__ = ("_base_size", "_dictionary", "_texts", "_view", "_view_size", "table")
 
     def __init__(self, base: Table, view: Table, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self.table = Table(base.arity, dictionary)
         self._note(base, view)
-        self._add(base, 0, len(base), self._bitmap(view.columns()[0]))
+        self._add(base, 0, len(base), view.bitmap())
 
     def _note(self, base: Table, view: Table) -> None:
         self._base_size = len(base)
         self._view = view
         self._view_size = len(view)
+        self._texts = len(self._dictionary)
 
     def follow(self, base: Table, view: Table, shrunk: bool) -> bool:
         """Bring the table up to date with what it is made of; tell whether rows were lost.
@@ -45,7 +46,7 @@ class SeenRelation:
             return False
         other = SeenRelation(base, view, self._dictionary)
         self._note(base, view)
-        if _holds_all(other.table, self.table):
+        if other.table.holds_all(self.table):
             _add_all(self.table, other.table)
             return False
         self.table = other.table
@@ -54,22 +55,35 @@ class SeenRelation:
     def _grow(self, base: Table, view: Table) -> None:
         size, more = self._base_size, self._new_values(view)
         if len(more) > FEW_MORE:
-            self._add(base, 0, size, self._bitmap(np.array(more, np.int32)))
+            self._add(base, 0, size, self._bitmap(more))
         else:
-            for value in more:
-                self.table.add_rows(list(base.matching((0,), (value,), size)))
+            for value in more.tolist():
+                self.table.add_rows(self._rows_of(base, value, size))
         if len(base) - size > FEW_MORE:
-            self._add(base, size, len(base), self._bitmap(view.columns()[0]))
+            self._add(base, size, len(base), view.bitmap())
         else:
-            self.table.add_rows([row for row in base.rows(size) if row[:1] in view])
+            self.table.add_rows([row for row in base.rows_in(self._dictionary, size) if row[:1] in view])
         self._note(base, view)
 
-    def _new_values(self, view: Table) -> list[int]:
-        """Return the values that the view did not hold before."""
-        if view is self._view:
-            return [row[0] for row in view.rows(self._view_size)]
-        # Another table, maybe in another order: it was copied before it grew, or derived anew.
-        return [row[0] for row in view.rows() if not self._view.holds(row, self._view_size)]
+    def _rows_of(self, base: Table, value: int, size: int) -> list[Row]:
+        """Return the first rows that hold one value."""
+        if base.dictionary is not self._dictionary and self._dictionary.follows:
+            value = base.dictionary.find(self._dictionary.text(value))
+            place = self._dictionary.place_one
+            return [tuple(map(place, row)) for row in base.matching((0,), (value,), size)]
+        return list(base.matching((0,), (value,), size))
+
+    def _new_values(self, view: Table) -> Ids:
+        """Return the values that the view did not hold before, of those that older rows can hold."""
+        if view.lineage is self._view.lineage:
+            values = view.columns(self._view_size)[0]
+        else:
+            # Another table, maybe in another order: it was derived anew.
+            rows = view.rows()
+            values = np.array(
+                [row[0] for row in rows if not self._view.holds(row, self._view_size)], np.int32
+            )
+        return values[values < self._texts]
 
     def _bitmap(self, values: Ids) -> NDArray[np.bool_]:
         found = np.zeros(len(self._dictionary), np.bool_)
@@ -78,28 +92,22 @@ class SeenRelation:
 
     def _add(self, base: Table, start: int, stop: int, shown: NDArray[np.bool_]) -> None:
         if base.quick:
-            rows: list[Row] = [row for row in base.rows(start, stop) if shown[row[0]]]
-            self.table.add_rows(rows)
+            rows = base.rows_in(self._dictionary, start, stop)
+            self.table.add_rows([row for row in rows if shown[row[0]]])
             return
-        columns = base.columns(start, stop)
+        columns = base.columns_in(self._dictionary, start, stop)
         mask = shown[columns[0]]
-        if not len(self.table) and start == 0 and stop == len(base) and mask.all():
+        whole = not len(self.table) and start == 0 and stop == len(base)
+        if whole and mask.all() and base.is_in(self._dictionary):
             self.table = base.copy(self._dictionary)
             return
-        columns = [column[mask] for column in columns]
+        self._add_columns([column[mask] for column in columns])
+
+    def _add_columns(self, columns: list[Ids]) -> None:
         if len(columns[0]) + len(self.table) <= FEW_SEEN:
             self.table.add_rows(zip(*(column.tolist() for column in columns), strict=True))
         else:
             self.table.add_distinct(columns)
-
-
-def _holds_all(table: Table, other: Table) -> bool:
-    """Tell whether a table holds every row of another one."""
-    if len(table) < len(other):
-        return False
-    if table.quick or other.quick:
-        return all(row in table for row in other.rows())
-    return bool(table.contains(other.columns()).all())
 
 
 def _add_all(table: Table, other: Table) -> None:

@@ -107,6 +107,11 @@ class WholeProgram:
                 return None
         if derived > limits.derived_total:
             return None
+        if limits.memory_bytes is not None:
+            sizes = [4 * head.arity * len(rows) for head, rows in zip(self._predicates, tables, strict=True)]
+            if budget.held + sum(sizes) > limits.memory_bytes:
+                return None
+            budget.held += sum(sizes)
         budget.steps += steps
         budget.derived = derived
         names = self._predicates

@@ -23,13 +23,22 @@ from lace.facts.lines import (
 from lace.facts.of_record import facts_of_record
 from lace.facts.segment import DamagedSegment, Segment, merge_segments, read_segment, write_segment
 from lace.facts.source import FactSource, SetSource
-from lace.facts.view import CAN_QUERY_RECORD, GATED, NotAView, View, check_view, full_view, query_view
+from lace.facts.view import (
+    CAN_QUERY_RECORD,
+    GATED,
+    NotAView,
+    QueryFacts,
+    View,
+    check_view,
+    full_view,
+    query_view,
+)
 
 __all__ = [
     "CAN_QUERY_RECORD", "GATED", "RECORD_PREDICATES", "VALUE_BYTES",
     "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "NotAFactLine", "NotARecordFact",
-    "NotAView", "Predicate", "Segment", "SetSource", "UnwritableValue", "ValueNotText", "ValueTooLong",
-    "Values", "View",
+    "NotAView", "Predicate", "QueryFacts", "Segment", "SetSource", "UnwritableValue", "ValueNotText",
+    "ValueTooLong", "Values", "View",
     "check_fact", "check_value", "check_view", "facts_of_record", "full_view", "merge_segments",
     "parse_constant", "parse_fact_line", "query_view", "read_segment", "write_constant", "write_fact_line",
     "write_segment",

@@ -16,6 +16,8 @@ otherwise. A link's target and an inner hash are not looked at; who may see the 
 Whoever evaluates rules that came from elsewhere takes a `View`. An engine that holds the facts resident does
 not call `resolve` for each of them: it lets the relations named in `GATED` be read through the relation of
 the view's records. That is the same filter; the ids come from here, and so does the list of what is filtered.
+Where an engine derived what is queryable, the view keeps it as the engine holds it, and it becomes texts
+when somebody wants texts.
 
 Rules of this file:
 1. Only `full_view` and `query_view` make a view; nothing else can.
@@ -26,8 +28,8 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, Protocol, runtime_checkable
 
 from lace.errors import FactError
 from lace.facts.fact import RECORD_PREDICATES, Fact, Predicate, Values
@@ -49,33 +51,53 @@ class NotAView(FactError):
     text = "{given} is no view: rules that came from elsewhere see facts only through full_view or query_view"
 
 
+@runtime_checkable
+class QueryFacts(Protocol):
+    """Facts of `CanQueryRecord` as an engine holds them."""
+
+    predicate: Predicate
+
+    def under(self, first: str) -> Collection[str]:
+        """Return the second values of the facts that have this first one."""
+        ...
+
+
 class View:
     """Which records of an owner one module may see. Made by `full_view` and `query_view` alone."""
 
-    __slots__ = ("owner", "records", "viewer")
+    __slots__ = ("__weakref__", "_records", "owner", "shown", "viewer")
 
     owner: str
     """Whose facts they are."""
     viewer: str | None
     """Who asks; None where the owner does."""
-    records: frozenset[str] | None
-    """The queryable records; None where all are."""
+    shown: Collection[str] | None
+    """The queryable records, as whoever found them out holds them; None where all are."""
+    _records: frozenset[str] | None
 
     def __init__(
-        self, owner: str, viewer: str | None, records: frozenset[str] | None, made_by: object = None
+        self, owner: str, viewer: str | None, shown: Collection[str] | None, made_by: object = None
     ) -> None:
         if made_by is not _MADE_HERE:
             raise NotAView(given="a view that was made by hand")
         # Frozen from here on: what was checked at the border must not change behind it.
         object.__setattr__(self, "owner", owner)
         object.__setattr__(self, "viewer", viewer)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "shown", shown)
+        object.__setattr__(self, "_records", shown if isinstance(shown, frozenset) else None)
+
+    @property
+    def records(self) -> frozenset[str] | None:
+        """The queryable records; None where all are."""
+        if self._records is None and self.shown is not None:
+            object.__setattr__(self, "_records", frozenset(self.shown))
+        return self._records
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a view does not change: {name}")
 
     def __repr__(self) -> str:
-        size = "everything" if self.records is None else f"{len(self.records)} records"
+        size = "everything" if self.shown is None else f"{len(self.shown)} records"
         return f"<view of {self.owner} for {self.viewer or 'itself'}: {size}>"
 
     def __eq__(self, other: object) -> bool:
@@ -89,16 +111,16 @@ class View:
     @property
     def is_full(self) -> bool:
         """Whether nothing is hidden."""
-        return self.records is None
+        return self.shown is None
 
     @property
     def is_empty(self) -> bool:
         """Whether everything is."""
-        return self.records is not None and not self.records
+        return self.shown is not None and not len(self.shown)
 
     def shows(self, record: str) -> bool:
         """Tell whether the facts of a record are there."""
-        return self.records is None or record in self.records
+        return self.shown is None or record in self.shown
 
     def resolve(self, facts: FactSource) -> FactSource:
         """Return the record facts of one snapshot as this view shows them.
@@ -147,11 +169,15 @@ def full_view(owner: str) -> View:
     return View(owner, None, None, _MADE_HERE)
 
 
-def query_view(owner: str, viewer: str, can_query: Iterable[Fact] = ()) -> View:
+def query_view(owner: str, viewer: str, can_query: Iterable[Fact] | QueryFacts = ()) -> View:
     """Return the view that a viewer's rules have, from the owner's `CanQueryRecord` facts; empty by default.
 
     Facts about other viewers may stand among them and change nothing.
     """
+    if isinstance(can_query, QueryFacts):
+        if can_query.predicate != CAN_QUERY_RECORD:
+            raise NotAView(given=f"facts of {can_query.predicate}")
+        return View(owner, viewer, can_query.under(viewer), _MADE_HERE)
     records: set[str] = set()
     for fact in can_query:
         if (fact[0], len(fact) - 1) != CAN_QUERY_RECORD:

@@ -71,7 +71,7 @@ from lace.policy.plan import (
 )
 from lace.policy.provenance import Authored, SourceMap
 from lace.policy.reasons import Held, Reasons
-from lace.policy.restriction import Restriction, read_restriction
+from lace.policy.restriction import Restriction, read_restriction, restrict_like
 from lace.policy.scope import Generated
 from lace.policy.snapshot import NotOfSnapshot, Resident, Running, Snapshot
 
@@ -89,5 +89,5 @@ __all__ = [
     "UnknownLowering", "UnknownPlanProfile", "UnreadableFacts", "ViewMaker", "Views",
     "assign_origins", "check_announced", "compose_selectors", "expose_selected", "join_operands",
     "lower_exposure", "make_plan", "parse_transcript", "read_expose", "read_module", "read_restriction",
-    "receive_module",
+    "receive_module", "restrict_like",
 ]  # fmt: skip

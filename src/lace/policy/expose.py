@@ -20,7 +20,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, RelationProgram
+from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, RelationProgram, Result
 from lace.datalog import (
     ALLOW_QUERY_RECORD,
     SELECT_HAVE,
@@ -34,10 +34,10 @@ from lace.datalog import (
     parse_program,
 )
 from lace.errors import LimitExceeded, PolicyError
-from lace.facts import CAN_QUERY_RECORD, Predicate, View, full_view, query_view
+from lace.facts import CAN_QUERY_RECORD, Fact, Predicate, QueryFacts, View, full_view, query_view
 from lace.policy.module import Module, check_selector, read_module
 from lace.policy.scope import SUPPLIED, Generated, rename_rule, scope_rules
-from lace.policy.snapshot import Following, Snapshot
+from lace.policy.snapshot import Following, Snapshot, is_handing
 
 EXPOSE: Final = "expose"
 WATCHED: Final = 64
@@ -191,8 +191,7 @@ class Views:
                 viewer=viewer, limit=fields["limit"], bound=fields["bound"], seen=fields["seen"]
             ) from error
         if watched.view is None or watched.version != running.version:
-            rows = running.result.lookup(CAN_QUERY_RECORD, (viewer, None))
-            watched.view = query_view(self.owner, viewer, ((CAN_QUERY_RECORD.name, *row) for row in rows))
+            watched.view = query_view(self.owner, viewer, _can_query(running.result, viewer))
             watched.version = running.version
         return watched.view
 
@@ -204,6 +203,16 @@ class Views:
         while len(self._watched) > WATCHED:
             self._watched.pop(next(iter(self._watched)))
         return watched
+
+
+def _can_query(result: Result, viewer: str) -> QueryFacts | Iterable[Fact]:
+    """Return what is queryable, as the engine holds it where it hands that over."""
+    if is_handing(result):
+        derived = result.relation(CAN_QUERY_RECORD)
+        if isinstance(derived, QueryFacts):
+            return derived
+    rows = result.lookup(CAN_QUERY_RECORD, (viewer, None))
+    return ((CAN_QUERY_RECORD.name, *row) for row in rows)
 
 
 class GivenViews:

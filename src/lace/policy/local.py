@@ -148,35 +148,35 @@ class LocalPolicy:
         self._lowered: Lowered | None = None
         self._peer: Following
         self._ours: Following
-        self._shown: tuple[View, Handed] | None = None
-        self._selected: tuple[int, Handed] | None = None
+        self._given: tuple[frozenset[Fact], ...] = (frozenset(), frozenset(), frozenset())
+        """Runtime facts and advertisements of the last snapshot, and both together."""
 
     def evaluate(self, snapshot: Snapshot) -> Decision:
         """Decide for a snapshot; what a snapshot shares with the last one is not decided again."""
         # 020: "Record facts are never ambient for peer-origin modules." What is no view stops here.
         view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
         lowered = self._prepare(trusted=view.is_full)
-        given: frozenset[Fact] = snapshot.runtime | snapshot.advertised
+        given = self._given_in(snapshot)
         theirs = Budget(self._limits.peer, self._now)
+        # A full view needs no relation that the peer's scans are read through.
+        gate: Handed = {} if view.is_full else {lowered.gate: view}
         with _naming("the peer's", lowered.peer_index):
-            result = self._peer.evaluate(snapshot, given, theirs, self._gate(view, lowered))
-        if self._selected is None or self._selected[0] != self._peer.version:
-            selected = self._peer.hand_over(lowered.exported(lowered.peer_index))
-            self._selected = self._peer.version, selected
+            result = self._peer.evaluate(snapshot, given, theirs, gate)
+        selected = self._peer.hand_over(lowered.exported(lowered.peer_index))
         ours = Budget(self._limits.ours, self._now)
         with _naming("our", self.side):
-            decided = self._ours.evaluate(snapshot, given, ours, self._selected[1])
+            decided = self._ours.evaluate(snapshot, given, ours, selected)
         if self.side == 0:
             return Decision(self.plan.id, view, (ours.steps, theirs.steps), (decided, result), lowered)
         return Decision(self.plan.id, view, (theirs.steps, ours.steps), (result, decided), lowered)
 
-    def _gate(self, view: View, lowered: Lowered) -> Handed:
-        """Return the relation that the peer's scans are read through; a full view needs none."""
-        if view.records is None:
-            return {}
-        if self._shown is None or self._shown[0] is not view:
-            self._shown = view, {lowered.gate: frozenset([(record,) for record in view.records])}
-        return self._shown[1]
+    def _given_in(self, snapshot: Snapshot) -> frozenset[Fact]:
+        """Return what both operands are given beside records, as one set while it stays the same."""
+        runtime, advertised, given = self._given
+        if snapshot.runtime is not runtime or snapshot.advertised is not advertised:
+            given = snapshot.runtime | snapshot.advertised
+            self._given = snapshot.runtime, snapshot.advertised, given
+        return given
 
     def explain(self, snapshot: Snapshot, composed: Iterable[Generated] = ()) -> Reasons:
         """Make ready to say why, and why not, about one snapshot.
@@ -194,7 +194,6 @@ class LocalPolicy:
             self._lowered = lowered
             self._peer = Following(lowered.peer)
             self._ours = Following(lowered.ours)
-            self._shown = self._selected = None
         return lowered
 
 

@@ -14,9 +14,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from lace.datalog import ADVERTISEMENT_PREDICATES, FACETS, RUNTIME_PREDICATES, Program, parse_program
+from lace.datalog import (
+    ADVERTISEMENT_PREDICATES,
+    FACETS,
+    RUNTIME_PREDICATES,
+    SELECT_ADVERTISED,
+    SELECT_HAVE,
+    Program,
+    parse_program,
+)
 from lace.facts import Predicate
-from lace.policy.module import MissingExport, ReservedName, UnreadableFacts
+from lace.policy.module import MissingExport, Module, ReservedName, UnreadableFacts
+from lace.policy.scope import SUPPLIED, rename_rule
 
 Gate = Literal["send", "request"]
 
@@ -48,6 +57,30 @@ def read_restriction(text: str | bytes, gate: Gate) -> Restriction:
     if ALLOWS[gate] not in program.heads:
         raise MissingExport(facet=facet, what=f"it does not define {ALLOWS[gate]}", diagnostics=())
     return Restriction(program, gate)
+
+
+def restrict_like(selector: Module) -> tuple[Restriction, Restriction]:
+    """Return the restrictions that narrow an exchange as a selector would if it were a part of our operand.
+
+    A selector whose `SelectHave` reads advertisements has none: both sides must know when another loop is
+    needed, and they know it from the operands.
+
+    >>> from lace.policy.module import read_module
+    >>> text = "SelectHave(P) :- Have(P).\\nSelectAdvertised(P,S) :- Advertised(P,S)."
+    >>> print(restrict_like(read_module(text))[0].program)
+    AllowSend(P) :- _SelectHave(P).
+    _SelectHave(P) :- Have(P).
+    """
+
+    def private(predicate: Predicate) -> str:
+        return predicate.name if predicate in SUPPLIED else f"_{predicate.name}"
+
+    def holding_back(selects: Predicate, gate: Gate, terms: str) -> Restriction:
+        rules = [str(rename_rule(rule, private)) for rule in selector.rules_below((selects,))]
+        rules.append(f"{ALLOWS[gate].name}({terms}) :- _{selects.name}({terms}).")
+        return read_restriction("\n".join(rules), gate)
+
+    return holding_back(SELECT_HAVE, "send", "P"), holding_back(SELECT_ADVERTISED, "request", "P,S")
 
 
 def of_gate(restrictions: Iterable[Restriction], gate: Gate) -> tuple[Restriction, ...]:

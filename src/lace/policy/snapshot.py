@@ -2,9 +2,11 @@
 
     first = Snapshot(database, runtime, advertised)
     later = first.next(added=…, removed=…, advertised=…)      knows what changed since `first`
+    later = first.next(records=database)                      holds what the database gained since
 
 Rules of this file:
-1. A snapshot is explicit and does not change: record facts, runtime facts, the peer's advertisements.
+1. A snapshot is explicit and does not change: record facts, runtime facts, the peer's advertisements. Of an
+   engine whose facts grow it holds the version of its moment.
 2. What follows a snapshot that was evaluated continues from there; anything else is evaluated anew. Both
    give the same facts.
 3. After an error nothing is kept: the next evaluation starts from nothing.
@@ -12,14 +14,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeGuard, cast
 
 from lace.algebra import Budget, RelationProgram, Result
 from lace.datalog import ADVERTISEMENT_PREDICATES, RUNTIME_PREDICATES
 from lace.errors import LaceError, PolicyError
-from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values
+from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values, View
 
 TRAIL: Final = 16
 """So many steps back a snapshot remembers; who follows more slowly starts anew."""
@@ -54,24 +57,94 @@ class Resident(Protocol):
         ...
 
 
-def _only(facts: Iterable[Fact], predicates: Iterable[Predicate], kind: str) -> frozenset[Fact]:
+Handed = Mapping[Predicate, View | Collection[Values]]
+"""Relations from elsewhere, handed over whole: what a view shows, what another evaluation derived."""
+
+
+class Growing(Resident, Protocol):
+    """Facts to which more are added, with versions that stay as they are."""
+
+    def version(self) -> Resident:
+        """Return the facts as they are now, whatever is added later."""
+        ...
+
+
+class FollowingRun(Running, Protocol):
+    """A program that goes on from one version of the facts to a later one."""
+
+    def follow(
+        self,
+        records: object,
+        insert: Iterable[Fact] = (),
+        delete: Iterable[Fact] = (),
+        handed: Handed | None = None,
+        budget: Budget | None = None,
+    ) -> Result | None:
+        """Go on to a later version, with other changes; None where it is not a later one."""
+        ...
+
+
+class Versioned(Resident, Protocol):
+    """One version of facts, whose evaluations take what is handed to them as the engine holds it."""
+
+    def evaluate_with(
+        self, program: RelationProgram, budget: Budget, facts: Iterable[Fact], handed: Handed
+    ) -> FollowingRun:
+        """Run a program over the facts, over others, and over relations that are handed over."""
+        ...
+
+
+class Handing(Protocol):
+    """A result that hands relations over as the engine holds them."""
+
+    def relation(self, predicate: Predicate) -> Collection[Values]:
+        """Return all that is known of a derived predicate."""
+        ...
+
+
+# Asked for by name: to compare with a whole protocol takes longer than a small evaluation.
+
+
+def _is_growing(records: Resident) -> TypeGuard[Growing]:
+    return hasattr(records, "version")
+
+
+def _is_versioned(records: Resident) -> TypeGuard[Versioned]:
+    return hasattr(records, "evaluate_with")
+
+
+def is_handing(result: Result) -> TypeGuard[Handing]:
+    """Tell whether a result hands relations over as the engine holds them."""
+    return hasattr(result, "relation")
+
+
+def _only(
+    facts: Iterable[Fact], predicates: Iterable[Predicate], kind: str, known: frozenset[Fact] = frozenset()
+) -> frozenset[Fact]:
+    """Return facts of some predicates, and no others; those that are known were looked at before."""
+    if facts is known:
+        return known
     found = frozenset(facts)
+    new = found - known if known else found
     allowed = frozenset(predicates)
-    for fact in found:
+    for fact in new:
         if (fact[0], len(fact) - 1) not in allowed:
             raise NotOfSnapshot(predicate=f"{fact[0]}/{len(fact) - 1}", kind=kind)
-    return found
+    # The same facts are the same set: whoever compares two moments sees that at once.
+    return known if known and not new and len(found) == len(known) else found
 
 
 class Snapshot:
     """What an evaluation may read, and what changed since earlier ones."""
 
-    __slots__ = ("_trail", "advertised", "moment", "records", "runtime")
+    __slots__ = ("_trail", "advertised", "complete", "moment", "records", "runtime")
 
     def __init__(
         self, records: Resident, runtime: Iterable[Fact] = (), advertised: Iterable[Fact] = ()
     ) -> None:
-        self.records = records
+        self.records: Resident = records.version() if _is_growing(records) else records
+        self.complete = True
+        """Whether `records` holds all record facts of the moment."""
         self.runtime = _only(runtime, RUNTIME_PREDICATES, "runtime")
         self.advertised = _only(advertised, ADVERTISEMENT_PREDICATES, "advertisement")
         self.moment = object()
@@ -81,23 +154,27 @@ class Snapshot:
     def next(
         self,
         *,
-        added: Iterable[Fact] = (),
-        removed: Iterable[Fact] = (),
+        added: Iterable[Fact] | None = None,
+        removed: Iterable[Fact] | None = None,
         records: Resident | None = None,
         runtime: Iterable[Fact] | None = None,
         advertised: Iterable[Fact] | None = None,
     ) -> Snapshot:
-        """Return a later snapshot. `added` and `removed` are record facts; where there are any, `records`
-        holds all record facts of the later moment.
+        """Return a later snapshot.
+
+        `added` and `removed` are record facts, and `records` holds all record facts of the later moment. What
+        an engine can tell by comparing two versions of its facts need not be said.
         """
-        later = Snapshot(
-            self.records if records is None else records,
-            self.runtime if runtime is None else runtime,
-            self.advertised if advertised is None else advertised,
-        )
-        came, gone = (_only(facts, RECORD_PREDICATES, "record") for facts in (added, removed))
-        step = Step(self.moment, came, gone)
-        later._trail = (*self._trail, step)[-TRAIL:]
+        later = Snapshot(self.records if records is None else records)
+        told = self.runtime if runtime is None else runtime
+        later.runtime = _only(told, RUNTIME_PREDICATES, "runtime", self.runtime)
+        told = self.advertised if advertised is None else advertised
+        later.advertised = _only(told, ADVERTISEMENT_PREDICATES, "advertisement", self.advertised)
+        said = added is not None or removed is not None
+        came, gone = (_only(facts or (), RECORD_PREDICATES, "record") for facts in (added, removed))
+        later.complete = records is not None or (self.complete and not came and not gone)
+        if said or records is None or (self.complete and later.records is self.records):
+            later._trail = (*self._trail, Step(self.moment, came, gone))[-TRAIL:]
         return later
 
     def changes_since(self, moment: object) -> tuple[frozenset[Fact], frozenset[Fact]] | None:
@@ -123,19 +200,20 @@ class Step(NamedTuple):
     removed: frozenset[Fact]
 
 
-Handed = Mapping[Predicate, frozenset[Values]]
-"""Relations that another evaluation derived, handed over whole."""
-
-
 class Following:
     """A program that is brought from snapshot to snapshot."""
 
     def __init__(self, program: RelationProgram) -> None:
         self._program = program
-        self._running: Running | None = None
+        self._running: Running | FollowingRun | None = None
+        self._records: Resident | None = None
+        """What an evaluation that can follow runs over."""
+        self._exact = False
+        """Whether it holds the record facts of that, and no others."""
         self._moment: object = None
         self._given: frozenset[Fact] = frozenset()
-        self._handed: Handed = {}
+        self._handed: dict[Predicate, frozenset[Values]] = {}
+        """What was handed over as texts."""
         self._result: Result | None = None
         self.version = 0
         """Counts the evaluations that changed something."""
@@ -151,41 +229,97 @@ class Following:
     ) -> Result:
         """Bring the result up to date with a snapshot, the facts given beside it, and relations of others."""
         handed = handed or {}
-        limits = budget.limits
         budget.check_runtime(len(given), "runtime and advertisement facts")
-        changes = None if self._running is None else snapshot.changes_since(self._moment)
         try:
-            # What another evaluation derived is no runtime fact and does not count as one.
-            more = sum(map(len, handed.values()))
-            budget.limits = replace(limits, runtime_facts=limits.runtime_facts + more)
-            if changes is None or self._running is None:
-                facts = [*given, *_new_facts(handed, {})]
-                self._running = snapshot.records.evaluate(self._program, budget, facts)
-                self._result = self._running.result()
-                self.version += 1
-            else:
-                insert = [*changes[0], *(given - self._given), *_new_facts(handed, self._handed)]
-                delete = [*changes[1], *(self._given - given), *_new_facts(self._handed, handed)]
-                if insert or delete:
-                    self._result = self._running.change(insert, delete, budget)
-                    self.version += 1
+            result = None if self._running is None else self._go_on(snapshot, given, budget, handed)
+            if result is None:
+                result = self._start(snapshot, given, budget, handed)
         except LaceError:
             self._running = None
             raise
-        finally:
-            budget.limits = limits
-        self._moment, self._given, self._handed = snapshot.moment, given, handed
-        return self.result
+        if result is not self._result:
+            self._result = result
+            self.version += 1
+        self._moment, self._given = snapshot.moment, given
+        return result
+
+    def _start(self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed) -> Result:
+        records = snapshot.records
+        self._exact = snapshot.complete
+        if _is_versioned(records):
+            self._records = records
+            self._running = records.evaluate_with(self._program, budget, given, handed)
+        else:
+            self._records = None
+            self._handed = _as_texts(handed)
+            with _allowing(budget, self._handed):
+                facts = [*given, *_new_facts(self._handed, {})]
+                self._running = records.evaluate(self._program, budget, facts)
+        return self._running.result()
+
+    def _go_on(
+        self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed
+    ) -> Result | None:
+        """Continue from the last evaluation; None where that is not possible."""
+        came = gone = frozenset[Fact]()
+        if given is not self._given:
+            came, gone = given - self._given, self._given - given
+        running = self._running
+        if self._records is not None and self._exact and snapshot.complete:
+            result = cast(FollowingRun, running).follow(snapshot.records, came, gone, handed, budget)
+            if result is not None:
+                self._records = snapshot.records
+                return result
+        changes = snapshot.changes_since(self._moment)
+        if changes is None or running is None:
+            return None
+        insert, delete = [*changes[0], *came], [*changes[1], *gone]
+        if self._records is not None:
+            self._exact = self._exact and not changes[0] and not changes[1]
+            return cast(FollowingRun, running).follow(self._records, insert, delete, handed, budget)
+        texts = _as_texts(handed)
+        insert += _new_facts(texts, self._handed)
+        delete += _new_facts(self._handed, texts)
+        self._handed = texts
+        if not insert and not delete:
+            return self.result
+        with _allowing(budget, texts):
+            return running.change(insert, delete, budget)
 
     def hand_over(self, predicates: Iterable[Predicate]) -> Handed:
         """Return derived relations for another evaluation."""
-        return {each: frozenset(self.result.lookup(each, (None,) * each.arity)) for each in predicates}
+        result = self.result
+        if is_handing(result):
+            return {each: result.relation(each) for each in predicates}
+        return {each: frozenset(result.lookup(each, (None,) * each.arity)) for each in predicates}
 
 
-def _new_facts(now: Handed, before: Handed) -> Iterator[Fact]:
-    for predicate, rows in now.items():
-        known = before.get(predicate)
-        if known is not rows:
-            name = predicate.name
-            for values in rows if known is None else rows - known:
-                yield (name, *values)
+@contextmanager
+def _allowing(budget: Budget, handed: Mapping[Predicate, frozenset[Values]]) -> Iterator[None]:
+    """Let relations come as facts: what another evaluation derived does not count as runtime facts."""
+    limits = budget.limits
+    more = sum(map(len, handed.values()))
+    budget.limits = replace(limits, runtime_facts=limits.runtime_facts + more)
+    try:
+        yield
+    finally:
+        budget.limits = limits
+
+
+def _as_texts(handed: Handed) -> dict[Predicate, frozenset[Values]]:
+    return {
+        predicate: frozenset([(record,) for record in relation.records or ()])
+        if isinstance(relation, View)
+        else frozenset(relation)
+        for predicate, relation in handed.items()
+    }
+
+
+def _new_facts(
+    now: Mapping[Predicate, frozenset[Values]], before: Mapping[Predicate, frozenset[Values]]
+) -> list[Fact]:
+    return [
+        (predicate.name, *values)
+        for predicate, rows in now.items()
+        for values in rows.difference(before.get(predicate, ()))
+    ]

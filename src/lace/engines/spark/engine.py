@@ -51,18 +51,22 @@ class SparkEngine:
         strategy: str = "auto",
         parts: int | None = None,
         repeats: bool = False,
+        sizes: Mapping[Predicate, int] | None = None,
     ) -> None:
         """Take frames of text columns, one row a fact; columns count by position.
 
         With `repeats` a frame may hold a row twice. `parts` is how many parts a recursion is cut into, by
-        default as many as tasks run at a time, or one where cutting would not pay.
+        default as many as tasks run at a time, or one where cutting would not pay. `sizes` says how many
+        rows frames have, where that is known; others are counted.
         """
         if strategy not in STRATEGIES:
             raise UnknownStrategy(strategy=strategy, known=", ".join(STRATEGIES))
         self.session = session
         self.strategy = strategy
         self.frames = {p: as_relation(p, frame, repeats=repeats) for p, frame in frames.items()}
-        self._sizes: dict[Predicate, int] = {}
+        self._sizes = {
+            predicate: rows for predicate, rows in (sizes or {}).items() if predicate in self.frames
+        }
         self.parts = parts
 
     def sizes(self, predicates: Iterable[Predicate]) -> dict[Predicate, int]:
