@@ -1,221 +1,173 @@
 """What an exchange costs on the wire and in time: `make bench-interlace` (python -m bench.interlace).
 
-    equal     two stores that hold the same                     d = 0
-    differ    stores that differ in d records, half on each side
-    missing   one of the two stores is empty
-    one more  an open exchange at its fixed point, and one new record
+    d = N       stores that differ in N records, half on each side
+    missing     one of the two stores is empty
+    one more    an open exchange at its fixed point, and one new record
+    copy, next  a first copy above the transfer limit, and the exchange after it
+    in process  records that move between two memory stores, against validating the same records
+    filtered    500 records selected of a large store, against the same 500 of a small one
 
-Bytes are those of the loops after hello, each way, without record bytes. The policy is a function here: what
-rules cost is measured by bench.policy. `--size N` and `--fields N` choose another store and longer claims.
+Bytes are those of the loops after hello, each way, without record bytes. Where the table counts bytes the
+policy is a function: what rules cost is measured by bench.policy. The last two run real policies.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import process_time
-from typing import Final, cast
+from typing import Final
 
-from lace.drive import Host, Item, Side
-from lace.interlace import (
-    Begin,
-    BlockReceived,
-    Claim,
-    Cursor,
-    Dice,
-    Evaluated,
-    Moment,
-    NeedEvaluation,
-    PlanAgreed,
-    Prepared,
-    Purpose,
-    RecordsEnded,
-    RecordsSent,
-    RecordsStored,
-    SendRecords,
-    Settings,
-    StoreFailed,
-    Wake,
-    block_size,
-)
-from lace.policy import read_module
-from lace.record import Record, make_blob
-from lace.text import Tai, digest, write_record_id
+from rich.console import Console
 
-EVERYTHING: Final = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
-CLAIMS: Final = (
-    ("App", "0", "ding"),
-    ("Group", "0", "town/hall"),
-    ("Name", "0", "links/0123456789"),
-    ("TAI", "0", "1640995200:000000000"),
-    ("Type", "0", "P"),
+from bench.harness import WIDTH, measure, table
+from bench.moving import filtered, in_process
+from bench.shelves import CLAIMS, MODES, Exchange, join, make_shelves
+from lace.interlace import Begin, ExchangeLimits, Wake
+from lace.record import make_blob
+
+SIZES: Final = (100_000, 1_000_000)
+LARGE: Final = 1_000_000
+FEW: Final = 10
+MANY: Final = 10_000
+GOALS: Final = {
+    ("one root", "d = 0"): 100,
+    ("standard", "d = 0"): 340_000,
+    ("one root", f"d = {FEW}"): 120_000,
+    ("one root", "one more"): 20_000,
+}
+"""At most so many bytes each way, in stores of a million."""
+HEAD: Final = (
+    f"{'store':>9} {'mode':9} {'advert':>6} {'what':12} {'bytes each way':>25} {'loops':>5} {'turns':>5}"
+    f" {'cpu s':>7}  goal"
 )
-NOW: Final = Moment(Tai("1640995200:000000000"), 0.0)
-MODES: Final = {"standard": None, "one root": 0}
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Everything may be sent, and what is missing may be asked for."""
+class Case:
+    """One line of the table."""
 
-    may_send: frozenset[str]
-    may_request: frozenset[str]
-    claims: tuple[Claim, ...]
-
-    def has(self, record: str) -> bool:
-        """Tell whether the record is there."""
-        return record in self.may_send
-
-    def fields(self, record: str) -> tuple[Claim, ...]:
-        """Return the same few fields for every record."""
-        return self.claims
-
-
-class Shelf:
-    """A store that knows ids, and records only where they are to be sent."""
-
-    def __init__(self, ids: frozenset[str], records: dict[str, Record], claims: tuple[Claim, ...]) -> None:
-        self.ids = ids
-        self.records = records
-        self._claims = claims
-        self._arrived: list[Record] = []
-
-    def prepare(self, agreed: PlanAgreed) -> Prepared:
-        """Remember nothing."""
-        return Prepared()
-
-    def remember(self, cursor: Cursor | None) -> None:
-        """Remember nothing."""
-
-    def evaluate(self, need: NeedEvaluation) -> Evaluated:
-        """Decide at once."""
-        wanted: frozenset[str] = frozenset()
-        if need.purpose is Purpose.REQUEST:
-            wanted = frozenset(record for record in need.advertised.claims if record not in self.ids)
-        return Evaluated(Decision(self.ids, wanted, self._claims))
-
-    def arrive(self, record: Record) -> None:
-        """Take a record."""
-        self._arrived.append(record)
+    size: int
+    mode: str
+    what: str
+    long: bool
+    """Whether advertisements carry fields."""
+    sent: tuple[int, int]
+    loops: int
+    turns: int
+    seconds: float
+    note: str = ""
 
     @property
-    def waiting(self) -> int:
-        """How many are not stored."""
-        return len(self._arrived)
+    def goal(self) -> int | None:
+        """The most bytes each way, where there is a bound."""
+        return GOALS.get((self.mode, self.what)) if self.size >= LARGE and not self.long else None
 
-    def commit(self) -> RecordsStored | StoreFailed | None:
-        """Store them."""
-        if not self._arrived:
-            return None
-        arrived, self._arrived = self._arrived, []
-        self.records.update((record.id, record) for record in arrived)
-        self.ids = self.ids.union(record.id for record in arrived)
-        return RecordsStored(tuple(record.id for record in arrived))
+    @property
+    def met(self) -> bool:
+        """Whether the bound was kept, or there is none."""
+        return self.goal is None or max(self.sent) <= self.goal
 
-    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
-        """Yield the records."""
-        for record in wanted.records:
-            yield self.records[record].raw
-        return RecordsSent(tuple((record, self.records[record].size) for record in wanted.records))
-
-
-@dataclass
-class Exchange:
-    """Two sides that pass each other values, and how much that would have been as text."""
-
-    sides: tuple[Side, Side]
-    shelves: tuple[Shelf, Shelf]
-    sent: list[int]
-
-    def flow(self) -> None:
-        """Pass on until nothing moves."""
-        moved = True
-        while moved:
-            moved = False
-            for index, side in enumerate(self.sides):
-                other = self.sides[1 - index]
-                while not other.machine.busy and side.outbox:
-                    item = side.outbox.popleft()
-                    self._count(index, item)
-                    other.feed(item)
-                    moved = True
-
-    def _count(self, index: int, item: Item) -> None:
-        if isinstance(item, BlockReceived):
-            names = {fact[0] for fact in item.facts}
-            if not any(name.startswith(("Hello", "ExchangeOperand")) for name in names):
-                self.sent[index] += block_size(item.facts) + 1
-        elif isinstance(item, RecordsEnded):
-            self.sent[index] += 1
-
-
-def make_exchange(size: int, differing: int, *, mode: str, fields: int, missing: bool = False) -> Exchange:
-    """Join two stores of this size that differ in so many records."""
-    shared: frozenset[str] = frozenset(write_record_id("B", digest(b"%d" % n)) for n in range(size))
-    own: tuple[dict[str, Record], dict[str, Record]] = ({}, {})
-    for number in range(size if missing else differing):
-        record = make_blob(b"only here %d" % number)
-        own[0 if missing else number % 2][record.id] = record
-    claims = CLAIMS[:fields]
-    shelves = [Shelf(frozenset(o) if missing else shared.union(o), dict(o), claims) for o in own]
-    sides = [
-        Side(
-            Settings(
-                index=index,
-                module=read_module(EVERYTHING),
-                dice=Dice(digest(b"%d" % index)),
-                stays_open=True,
-                partition_start=MODES[mode],
-                more_fields=frozenset(claim[0] for claim in claims),
-            ),
-            cast(Host, shelves[index]),
-            lambda: NOW,
+    def __str__(self) -> str:
+        ways = " ".join(f"{sent:>12,}" for sent in self.sent)
+        told = "" if self.goal is None else f"≤ {self.goal:,} {'met' if self.met else 'MISSED'}"
+        return (
+            f"{self.size:>9,} {self.mode:9} {714 if self.long else 114:>6} {self.what:12} {ways:>25}"
+            f" {self.loops:>5} {self.turns:>5} {self.seconds:>7.1f}  {told}{self.note}"
         )
-        for index in (0, 1)
-    ]
-    return Exchange((sides[0], sides[1]), (shelves[0], shelves[1]), [0, 0])
 
 
-def lines(size: int, fields: int) -> Iterator[str]:
-    """Yield the table, line by line."""
-    yield f"{'store':>9} {'mode':9} {'what':12} {'bytes each way':>24} {'loops':>5} {'turns':>5} {'cpu s':>7}"
-    for mode in MODES:
-        for what, differing in [("d = 0", 0), ("d = 10", 10), ("d = 1,000", 1000), ("missing", 0)]:
-            exchange = make_exchange(size, differing, mode=mode, fields=fields, missing=what == "missing")
-            yield _measure(exchange, size, mode, what, Begin())
-            if what == "d = 0":
-                shelf, record = exchange.shelves[0], make_blob(b"one more")
-                shelf.records[record.id] = record
-                shelf.ids = shelf.ids | {record.id}
-                yield _measure(exchange, size, mode, "one more", Wake())
-
-
-def _measure(exchange: Exchange, size: int, mode: str, what: str, event: Begin | Wake) -> str:
+def run(exchange: Exchange, event: Begin | Wake) -> tuple[tuple[int, int], float]:
+    """Run to the next fixed point, or to the end; return the bytes each way and the seconds."""
     before, started = tuple(exchange.sent), process_time()
     for side in exchange.sides if isinstance(event, Begin) else exchange.sides[:1]:
         side.feed(event)
     exchange.flow()
     spent = process_time() - started
+    zero, one = (now - then for now, then in zip(exchange.sent, before, strict=True))
+    return (zero, one), spent
+
+
+def case(exchange: Exchange, size: int, mode: str, what: str, long: bool, event: Begin | Wake) -> Case:
+    """Run one case that ends with two equal stores."""
+    sent, spent = run(exchange, event)
     assert exchange.shelves[0].ids == exchange.shelves[1].ids
-    result = exchange.sides[0].fixed_points[-1]
-    ways = " ".join(f"{now - then:>11,}" for now, then in zip(exchange.sent, before, strict=True))
-    return f"{size:>9,} {mode:9} {what:12} {ways:>24} {result.loops:>5} {result.turns:>5} {spent:>7.1f}"
+    result = exchange.outcome(0)
+    return Case(size, mode, what, long, sent, result.loops, result.turns, spent)
+
+
+def differing(size: int, mode: str, count: int, *, long: bool = False) -> Iterator[Case]:
+    """Yield what it takes to find differences; an open exchange of equal stores gets one record more."""
+    claims = CLAIMS if long else ()
+    exchange = join(make_shelves(size, count, claims), mode, claims)
+    yield case(exchange, size, mode, f"d = {count:,}", long, Begin())
+    if count == 0:
+        exchange.shelves[0].put(make_blob(b"one more"))
+        yield case(exchange, size, mode, "one more", long, Wake())
+
+
+def missing(size: int, mode: str) -> Iterator[Case]:
+    """Copy everything to an empty store."""
+    yield case(join(make_shelves(size, 0, missing=True), mode), size, mode, "missing", False, Begin())
+
+
+def partial(size: int, mode: str) -> Iterator[Case]:
+    """Copy what is more than the transfer limit lets through at once."""
+    shelves = make_shelves(size, 0, missing=True)
+    everything = sum(record.size for record in shelves[0].records.values())
+    limits = ExchangeLimits(max_total_transferred_bytes=everything * 6 // 10)
+    for what in ("copy", "next"):
+        exchange = join(shelves, mode, stays_open=False, limits=limits)
+        sent, spent = run(exchange, Begin())
+        result = exchange.outcome(0)
+        note = f"{result.cause.value}, {len(exchange.outcome(1).received_hashes):,} received"
+        yield Case(size, mode, what, False, sent, result.loops, result.turns, spent, note)
+    assert shelves[0].ids == shelves[1].ids
+
+
+Makers = dict[str, Callable[[int], Iterator[Case]]]
+MAKERS: Final[Makers] = {
+    f"{mode} {count}": lambda size, mode=mode, count=count: differing(size, mode, min(count, size))
+    for mode in MODES
+    for count in (0, FEW, 1000)
+}
+MAKERS.update({f"{mode} missing": lambda size, mode=mode: missing(size, mode) for mode in MODES})
+MAKERS["standard 10000"] = lambda size: differing(size, "standard", min(MANY, size))
+MAKERS["standard 10000 long"] = lambda size: differing(size, "standard", min(MANY, size), long=True)
+MAKERS["standard partial"] = lambda size: partial(size, "standard")
+LINES: Final = {"in process": in_process, "filtered": filtered}
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table; end with 1 where a goal was missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    names = ", ".join([*MAKERS, *LINES])
+    parser.add_argument("only", nargs="*", metavar="CASE", help=f"some of: {names}")
     parser.add_argument("--size", type=int, action="append", help="records of a store; may repeat")
-    parser.add_argument("--fields", type=int, default=0, choices=range(len(CLAIMS) + 1))
+    parser.add_argument("--repeats", type=int, default=5, help="of the last two lines")
+    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
     options = parser.parse_args()
-    for size in options.size or [100_000, 1_000_000]:
-        for line in lines(size, options.fields):
-            print(line, flush=True)
+    strangers = set(options.only) - {*MAKERS, *LINES}
+    if strangers:
+        parser.error(f"no such case: {', '.join(sorted(strangers))}")
+    chosen = options.only or [*MAKERS, *LINES]
+    met = True
+    print(HEAD)
+    for size in options.size or ([2000] if options.quick else SIZES):
+        for each in (each for name in MAKERS if name in chosen for each in MAKERS[name](size)):
+            print(each, flush=True)
+            met = met and each.met
+    repeats = 1 if options.quick else options.repeats
+    results = [measure(maker(options.quick), repeats) for name, maker in LINES.items() if name in chosen]
+    if results:
+        Console(width=max(Console().width, WIDTH)).print(table(results))
     print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024:,} MB")
+    sys.exit(not (met and all(result.met for result in results)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from lace.drive import Host, Item, Side
@@ -20,7 +21,7 @@ from lace.interlace import (
     parse_block,
     write_block,
 )
-from lace.policy import Exposure, Module, read_expose, read_module
+from lace.policy import Exposure, Module, Precompiled, read_expose, read_module
 from lace.record import Record
 from lace.stores import MemoryStore
 from lace.text import Tai, digest, write_tai
@@ -28,6 +29,8 @@ from lace.text import Tai, digest, write_tai
 ALL = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
 EXPOSE_ALL = "AllowQueryRecord(V,P) :- _Viewer(V), Have(P)."
 START = 1640995200
+PRECOMPILED = Precompiled(1000)
+"""Of all plans that tests make: a plan lowers to the same program each time it is met."""
 
 Meddler = Callable[[int, Item], Iterable[Item]]
 """Sees what a side sends and says what arrives."""
@@ -131,6 +134,7 @@ class Pair:
         return sum(len(write_block(block.facts)) + 1 for block in self.blocks(sender))
 
 
+@cache
 def exposure(*modules: str) -> Exposure:
     """Return what is exposed to everybody."""
     return Exposure(tuple(read_expose(each) for each in modules))
@@ -163,6 +167,7 @@ def make_pair(
     meddle: Meddler | None = None,
     skew: int = 0,
     through_text: bool = True,
+    answering: Callable[..., Host] = Host,
 ) -> Pair:
     """Join two sides over memory stores with these records."""
     stores = stores or (MemoryStore(), MemoryStore())
@@ -172,7 +177,8 @@ def make_pair(
     for index, (records, store) in enumerate(zip((left, right), stores, strict=True)):
         store.put_many(list(records))
         exposed = exposes[index]
-        host = Host(store, exposure(exposed) if isinstance(exposed, str) else exposed, **hosts[index])
+        given_host: dict[str, Any] = {"precompiled": PRECOMPILED, **hosts[index]}
+        host = answering(store, exposure(exposed) if isinstance(exposed, str) else exposed, **given_host)
         chosen: dict[str, Any] = {"dice": dice(index), **given[index]}
         sides.append(
             Side(Settings(index=index, module=module(policies[index]), **chosen), host, clocks[index].now)

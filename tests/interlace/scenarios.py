@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from lace.interlace import Cause, Cursor, ExchangeLimits, LocalLimits
+from lace.drive import Host, Party, interlace_in_process
+from lace.interlace import Cause, Cursor, ExchangeLimits, InterlaceResult, LocalLimits, Settings
 from lace.policy import Exposure
 from lace.record import Plex, Record, make_blob, make_plex, make_seal
+from lace.stores import MemoryStore
 from lace.text import Tai
-from tests.interlace.pair import ALL, EXPOSE_ALL, Pair, make_pair
+from tests.interlace.deciding import Decisions, NotingHost, SharingHost
+from tests.interlace.pair import (
+    ALL,
+    EXPOSE_ALL,
+    PRECOMPILED,
+    Clock,
+    Pair,
+    dice,
+    exposure,
+    make_pair,
+    module,
+)
 from tests.strategies import AUX, SECRETS
 
 GROUP_U = (
@@ -127,18 +140,25 @@ class Scenario:
     policies: tuple[str, str]
     exposes: tuple[Exposure | str | None, Exposure | str | None]
 
-    def pair(
-        self, mode: dict[str, Any], cursors: tuple[dict[str, Cursor], dict[str, Cursor]] | None = None
-    ) -> Pair:
-        """Return the exchange in one of its modes."""
-        hosts: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-        if cursors is not None:
-            hosts = (
-                {"cursors": cursors[0], "cursor_key": "the other one"},
-                {"cursors": cursors[1], "cursor_key": "the other one"},
-            )
+    decisions: Decisions = field(default_factory=dict)
+    """What its stores led to, in any of its modes."""
+
+    def pair(self, mode: dict[str, Any], cursors: Cursors | None = None, *, shares: bool = False) -> Pair:
+        """Return the exchange in one of its modes; one that shares takes decisions that were made before."""
+        hosts: tuple[dict[str, Any], dict[str, Any]] = (
+            {"decisions": self.decisions},
+            {"decisions": self.decisions},
+        )
+        for host, remembered in zip(hosts, cursors or (), strict=False):
+            host.update(cursors=remembered, cursor_key="the other one")
         return make_pair(
-            self.left, self.right, policies=self.policies, exposes=self.exposes, settings=mode, hosts=hosts
+            self.left,
+            self.right,
+            policies=self.policies,
+            exposes=self.exposes,
+            settings=mode,
+            hosts=hosts,
+            answering=SharingHost if shares else NotingHost,
         )
 
 
@@ -153,6 +173,35 @@ def draw(seed: int, policies: tuple[str, ...] = MONOTONIC) -> Scenario:
     return Scenario(
         left, right, both if random.random() < 0.5 else (both[0], both[0]), (exposes[0], exposes[1])
     )
+
+
+def run_in_process(
+    scenario: Scenario, mode: dict[str, Any]
+) -> tuple[tuple[InterlaceResult, InterlaceResult], tuple[MemoryStore, MemoryStore]]:
+    """Run a scenario without blocks; return how it ended and what both sides hold."""
+    stores = MemoryStore(), MemoryStore()
+    parties = []
+    for index, records in enumerate((scenario.left, scenario.right)):
+        stores[index].put_many(records)
+        exposed = scenario.exposes[index]
+        host = Host(
+            stores[index],
+            exposure(exposed) if isinstance(exposed, str) else exposed,
+            precompiled=PRECOMPILED,
+        )
+        settings: dict[str, Any] = {"dice": dice(index), **mode, "partitions": False}
+        parties.append(
+            Party(Settings(index=index, module=module(scenario.policies[index]), **settings), host)
+        )
+    return interlace_in_process(parties[0], parties[1], Clock().now()), stores
+
+
+def make_wrong(cursor: Cursor, random: Random) -> Cursor:
+    """Return what somebody remembers who remembers badly: some of it, and some that was never so."""
+    claims = {record: claimed for record, claimed in cursor.claims.items() if random.random() < 0.6}
+    for number in range(random.choice([0, 1, 5])):
+        claims[make_blob(b"never %d" % number).id] = random.choice([(), (("Group", "0", "u"),)])
+    return Cursor(cursor.source, cursor.fields, claims)
 
 
 def check_fixed_point(pair: Pair) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lace.facts import Fact
-from lace.interlace import Evaluated, NeedEvaluation, Phase, Prepared, Purpose, SendBlock
+from lace.interlace import Evaluated, NeedEvaluation, Phase, Prepared, Purpose, SendBlock, Wake
 from lace.interlace.own import OwnAdvertisements
 from lace.record import Record, make_blob, make_plex
 from lace.text import RecordId, Tai
@@ -83,23 +83,29 @@ def test_a_record_that_leaves_the_store_while_it_is_asked_about_is_still_describ
 
 
 @pytest.mark.req("050-132")
-def test_the_first_evaluation_uses_what_is_remembered_or_nothing() -> None:
-    machine, now = machine_in(Phase.PREPARE)
-    (need,) = machine.receive(Prepared(), now)
+def test_the_first_evaluation_of_a_round_uses_what_the_peer_said_in_this_exchange_or_nothing() -> None:
+    """A cursor is not that: it is a guess for the hashes, and what nobody confirmed decides nothing."""
+    for remembers in (False, True):
+        machine, now = machine_in(Phase.PREPARE)
+        cursor = machine.exchange.agreed.advertised.cursor()
+        remembered = type(cursor)(cursor.source, cursor.fields, {ID + ".H3": ()})
+        (need,) = machine.receive(Prepared(remembered if remembers else None), now)
+        assert isinstance(need, NeedEvaluation)
+        assert need.purpose is Purpose.ADVERTISE
+        assert need.advertised.claims == {}
+        assert need.advertised.came == frozenset()
+    records = [make_plex("u", "ding", f"n/{n}", START, b"") for n in range(4)]
+    pair = make_pair([], records, settings={"stays_open": True})
+    pair.begin()
+    pair.flow()
+    (need,) = pair.sides[0].machine.receive(Wake(), pair.clocks[0].now())
     assert isinstance(need, NeedEvaluation)
     assert need.purpose is Purpose.ADVERTISE
-    assert need.advertised.claims == {}
-    machine, now = machine_in(Phase.PREPARE)
-    cursor = machine.exchange.agreed.advertised.cursor()
-    remembered = type(cursor)(cursor.source, cursor.fields, {ID + ".H3": ()})
-    (need,) = machine.receive(Prepared(remembered), now)
-    assert isinstance(need, NeedEvaluation)
-    assert need.advertised.claims == {ID + ".H3": ()}
-    assert need.advertised.came == {ID + ".H3"}
+    assert set(need.advertised.claims) == {record.id for record in records}
 
 
-@pytest.mark.parametrize("change", ["source", "fields"])
-def test_a_cursor_of_another_source_or_schema_is_nothing(change: str) -> None:
+@pytest.mark.parametrize(("change", "expected"), [("source", 0), ("fields", 0), ("nothing", 1)])
+def test_a_cursor_of_another_source_or_schema_is_nothing(change: str, expected: int) -> None:
     machine, now = machine_in(Phase.PREPARE)
     cursor = machine.exchange.agreed.advertised.cursor()
     other = type(cursor)(
@@ -107,9 +113,8 @@ def test_a_cursor_of_another_source_or_schema_is_nothing(change: str) -> None:
         frozenset({"Name"}) if change == "fields" else cursor.fields,
         {ID + ".H3": ()},
     )
-    (need,) = machine.receive(Prepared(other), now)
-    assert isinstance(need, NeedEvaluation)
-    assert need.advertised.claims == {}
+    machine.receive(Prepared(other), now)
+    assert len(machine.exchange.agreed.advertised.tree) == expected
 
 
 @pytest.mark.req("050-133", "050-151")

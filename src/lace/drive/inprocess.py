@@ -29,7 +29,8 @@ from lace.drive.observed import (
     RecordsAsked,
 )
 from lace.drive.side import BATCH
-from lace.errors import LaceError, RecordError
+from lace.errors import LaceError, RecordError, StoreError
+from lace.facts import Fact
 from lace.interlace import (
     Begin,
     BlockReceived,
@@ -66,6 +67,7 @@ from lace.interlace import (
     store_outcome,
 )
 from lace.record import LIMITS, Record, parse_record
+from lace.stores import Version
 
 
 class _Stopped(Exception):
@@ -84,6 +86,10 @@ class Party:
     observe: Observer | None = None
     """Who watches; the same is told as of a `Side`."""
     machine: InterlaceMachine = field(init=False)
+    _decided: tuple[Version, frozenset[Fact], Evaluation] | None = field(default=None, init=False, repr=False)
+    """The last evaluation, and what it read beside advertisements."""
+    advertised_by: Evaluation | None = field(default=None, init=False, repr=False)
+    """The evaluation that the present send set comes from."""
 
     def __post_init__(self) -> None:
         # Claims go from one side to the other as they are: nobody needs summaries of them.
@@ -106,13 +112,25 @@ class Party:
         self.tell(RecordRejected(record, error, self.exchange.round.loops))
 
     def evaluate(self, purpose: Purpose) -> Evaluation:
-        """Evaluate the policy of this side over its store as it is now."""
+        """Evaluate the policy of this side over its store as it is now.
+
+        A policy decides by what it reads: while nothing of that has changed, what was decided stands.
+        """
         agreed = self.exchange.agreed
-        need = NeedEvaluation(purpose, agreed.runtime(self.settings), agreed.advertised.take_changes())
-        answer = self.host.evaluate(need)
+        runtime, advertised = agreed.runtime(self.settings), agreed.advertised.take_changes()
+        try:
+            version = self.host.store.version()
+        except StoreError as error:
+            raise _Stopped(error) from None
+        if self._decided is not None and not advertised.came and not advertised.went:
+            then, read, evaluation = self._decided
+            if then == version and read == runtime:
+                return evaluation
+        answer = self.host.evaluate(NeedEvaluation(purpose, runtime, advertised))
         if isinstance(answer, EvaluationFailed):
             raise _Stopped(answer.error)
         assert isinstance(answer, Evaluated)
+        self._decided = version, runtime, answer.evaluation
         return answer.evaluation
 
 
@@ -194,7 +212,12 @@ def _loop(parties: tuple[Party, Party]) -> bool:
     for party in parties:
         party.exchange.loop = Loop()
         party.exchange.round.loops += 1
-        party.exchange.loop.own_differs = party.exchange.agreed.own.update(party.evaluate(Purpose.ADVERTISE))
+        own, before = party.exchange.agreed.own, party.advertised_by
+        party.advertised_by = party.evaluate(Purpose.ADVERTISE)
+        if party.advertised_by is before:
+            own.keep()
+        else:
+            party.exchange.loop.own_differs = own.update(party.advertised_by)
     for party, other in (parties, parties[::-1]):
         said, heard = other.exchange.agreed.own, party.exchange.agreed.advertised
         heard.begin_loop()
@@ -301,8 +324,9 @@ def _store(party: Party) -> None:
     if isinstance(outcome, StoreFailed):
         raise _Stopped(outcome.error)
     if isinstance(outcome, RecordsStored):
-        for record in outcome.stored:
-            party.tell(RecordArrived(record, party.exchange.round.loops))
+        if party.observe is not None:
+            for record in outcome.stored:
+                party.tell(RecordArrived(record, party.exchange.round.loops))
         store_outcome(party.exchange, outcome)
         for record in outcome.refused:
             error = party.exchange.round.rejections[record]

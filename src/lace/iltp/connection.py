@@ -136,7 +136,7 @@ class Connection:
 def _read(item: Item, phase: Phase) -> Heard | None:
     match item:
         case FactBlock():
-            return BlockReceived(tuple(item.facts()))
+            return BlockReceived(tuple(item.facts()), item.size)
         case PhaseEnd():
             return RecordsEnded() if phase is Phase.TRANSFER else BlockReceived(())
         case Resource():

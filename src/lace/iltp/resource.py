@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from lace.datalog import parse_canonical
@@ -35,6 +36,9 @@ from lace.iltp.items import Resource
 from lace.policy import parse_transcript
 from lace.text import LacegramId, PlanId, decode_text, lacegram_id, parse_lacegram_id, parse_plan_id, plan_id
 
+SMALL: Final = 16 * 1024
+KEPT: Final = 64
+"""So many texts of up to so many bytes, found canonical once, are not read again."""
 LACEGRAM: Final = "lacegram"
 EXCHANGE_PLAN: Final = "exchange-plan"
 
@@ -47,11 +51,13 @@ class Kind:
     name_text: Callable[[bytes], LacegramId | PlanId]
     read_text: Callable[[bytes], object]
     """Raise where the bytes are not canonical text of this kind."""
+    read_small: Callable[[bytes], object]
+    """The same for short texts: peers come with the same few again and again."""
 
 
 KINDS: Final = {
-    LACEGRAM: Kind(parse_lacegram_id, lacegram_id, parse_canonical),
-    EXCHANGE_PLAN: Kind(parse_plan_id, plan_id, parse_transcript),
+    LACEGRAM: Kind(parse_lacegram_id, lacegram_id, parse_canonical, lru_cache(KEPT)(parse_canonical)),
+    EXCHANGE_PLAN: Kind(parse_plan_id, plan_id, parse_transcript, lru_cache(KEPT)(parse_transcript)),
 }
 
 
@@ -164,7 +170,7 @@ class Body:
         # The same id is the same text, and that one was read before.
         if self.id not in known:
             try:
-                self._kind.read_text(raw)
+                (self._kind.read_small if len(raw) <= SMALL else self._kind.read_text)(raw)
             except LaceError as error:
                 raise NotCanonical(
                     id=self.id, kind=self.kind, reason=str(error), offset=self.offset

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from lace.facts import Fact, write_constant
-from lace.text import domain_digest
+from lace.text import digest
 
 Claim: TypeAlias = tuple[str, str, str]
 """Name, index, value: the model of 020's `Field`, claimed and not validated."""
@@ -29,7 +29,7 @@ ADVERTISED: Final = "Advertised"
 ADVERTISED_FIELD: Final = "AdvertisedField"
 LINE_BYTES: Final = 1024
 """060: "Max fact line length | 1024 bytes excluding LF"."""
-RECORD_DOMAIN: Final = "lace-advertisement-record/v1"
+_RECORD_DOMAIN: Final = b"lace-advertisement-record/v1"
 
 
 def claim_order(claim: Claim) -> tuple[str, int]:
@@ -67,8 +67,10 @@ def fit_claims(record: str, source: str, claims: Claims) -> Claims:
         return claims
     start = _start(record, source)
     # No character takes more than four bytes, and an escape makes two of one: what is so short, fits.
-    room = LINE_BYTES - 4 * len(start) - 20
-    if all(5 * (len(name) + len(value)) + len(index) <= room for name, index, value in claims):
+    chars = 0
+    for name, index, value in claims:
+        chars += len(name) + len(index) + len(value)
+    if 4 * chars <= LINE_BYTES - len(start.encode()) - 20:
         return claims
     return tuple(each for each in claims if len(claim_line(start, each).encode()) <= LINE_BYTES)
 
@@ -97,7 +99,7 @@ def write_advertisement(record: str, source: str, claims: Claims) -> str:
 
 def advertisement_digest(text: str) -> bytes:
     """Hash a canonical advertisement record."""
-    return domain_digest(RECORD_DOMAIN, text.encode())
+    return digest(_RECORD_DOMAIN + text.encode())
 
 
 def advertisement_facts(record: str, source: str, claims: Claims) -> list[Fact]:

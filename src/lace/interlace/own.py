@@ -34,13 +34,13 @@ FIRST_LINE_BYTES = 114
 SOME_FIELDS = 8
 
 
-def record_format(record: str) -> str:
-    """Return the hash suffix of a record id.
+def format_suffixes(formats: frozenset[str]) -> tuple[str, ...]:
+    """Return what the ids of records of these formats end with.
 
-    >>> record_format("P.x.H3")
-    'H3'
+    >>> "P.x.H3".endswith(format_suffixes(frozenset({"H3"})))
+    True
     """
-    return record.rpartition(".")[2]
+    return tuple([f".{each}" for each in formats])
 
 
 class OwnAdvertisements:
@@ -55,21 +55,25 @@ class OwnAdvertisements:
         self._formats = formats
         self._summarizes = summarizes
         self.ids: frozenset[str] = frozenset()
+        self.added: frozenset[str] = frozenset()
+        self.removed: frozenset[str] = frozenset()
+        """What the last update changed."""
         self._claims: dict[str, Claims] = {}
         """The fields of the schema, kept: a record may leave the store while the peer still asks about it."""
         self.tree = Partitions()
         self.mirror = Partitions()
         self._mirror_bytes = 0
-        self._mirror_sizes: dict[str, int] = {}
 
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
         # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
         # formats are not advertised".
-        formats, has = self._formats, evaluation.has
-        ids = frozenset([p for p in evaluation.may_send if record_format(p) in formats and has(p)])
+        suffixes, has = format_suffixes(self._formats), evaluation.has
+        ids = frozenset([p for p in evaluation.may_send if p.endswith(suffixes) and has(p)])
         added, removed = ids - self.ids, self.ids - ids
-        self.ids = ids
+        self.ids, self.added, self.removed = ids, added, removed
+        if self._summarizes and removed:
+            self._mirror_bytes -= sum(map(len, self._texts(removed, self.peer_source)))
         if self.schema is None or self.schema:
             for record in removed:
                 del self._claims[record]
@@ -79,31 +83,35 @@ class OwnAdvertisements:
             self._summarize(added, removed)
         return bool(added or removed)
 
+    def keep(self) -> None:
+        """Advertise what was advertised in the loop before."""
+        self.added = self.removed = frozenset()
+
     def _summarize(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        ours: dict[str, bytes] = {}
-        theirs: dict[str, bytes] = {}
-        for record in added:
-            ours[record] = make_entry(advertisement_digest(self._text(record, self.source)))
-            text = self._text(record, self.peer_source)
-            theirs[record] = make_entry(advertisement_digest(text))
-            self._mirror_bytes += len(text)
-            self._mirror_sizes[record] = len(text)
-        for record in removed:
-            self._mirror_bytes -= self._mirror_sizes.pop(record, 0)
-        self.tree.change(ours, removed)
-        self.mirror.change(theirs, removed)
+        for tree, source in ((self.tree, self.source), (self.mirror, self.peer_source)):
+            texts = self._texts(added, source)
+            entries = [make_entry(advertisement_digest(text)) for text in texts]
+            tree.change(dict(zip(added, entries, strict=True)), removed)
+        self._mirror_bytes += sum(map(len, texts))
 
     def claims(self, record: str, source: str) -> Claims:
         """Return what a source claims of a record in the send set."""
         return fit_claims(record, source, self._claims.get(record, ()))
 
-    def _text(self, record: str, source: str) -> str:
-        return write_advertisement(record, source, self.claims(record, source))
+    def claims_of(self, records: Iterable[str], source: str) -> dict[str, Claims]:
+        """Return what a source claims of records in the send set."""
+        if not self._claims:
+            return dict.fromkeys(records, ())
+        return {record: self.claims(record, source) for record in records}
+
+    def _texts(self, records: Iterable[str], source: str) -> list[str]:
+        claims = self.claims_of(records, source)
+        return [write_advertisement(record, source, claims[record]) for record in records]
 
     @property
     def mean_bytes(self) -> float:
         """About how long an advertisement record is, judged by our own."""
-        if self._mirror_sizes:
-            return self._mirror_bytes / len(self._mirror_sizes)
+        if len(self.mirror):
+            return self._mirror_bytes / len(self.mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names

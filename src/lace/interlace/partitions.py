@@ -97,12 +97,24 @@ class Partitions:
         touched: Touched = {}
         for record in removed:
             self._take(record, touched)
+        groups: dict[str, dict[str, bytes]] = {}
         for record, entry in added.items():
-            self._take(record, touched)
-            bucket = record[2:4]
-            self._buckets.setdefault(bucket, {})[record] = entry
-            self._size += 1
-            touched.setdefault(bucket, ([], []))[0].append(entry)
+            group = groups.get(record[2:4])
+            if group is None:
+                groups[record[2:4]] = {record: entry}
+            else:
+                group[record] = entry
+        for bucket, group in groups.items():
+            came, went = touched.setdefault(bucket, ([], []))
+            came += group.values()
+            held = self._buckets.setdefault(bucket, group)
+            if held is group:
+                self._size += len(group)
+                continue
+            went += [held[record] for record in group if record in held]
+            self._size -= len(held)
+            held.update(group)
+            self._size += len(held)
         self._forget(touched)
         if self._kept:
             self._follow(touched)

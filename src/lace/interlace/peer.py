@@ -1,12 +1,14 @@
 """What the peer advertises: claims by record, and what to expect of its next loop (050, Peer advertisements).
 
-    claims     what the peer said in the last reconciliation, exactly
-    tree       entries of what it is expected to say next: the same, and the records it was sent since
+    claims     what the peer said in the last reconciliation of this exchange, exactly
+    tree       entries of what it is expected to say next: the same, and the records it was sent since;
+               before it has said anything, what a cursor remembers of another day
 
 Rules of this file:
 1. These are claims. No record fact is made of them, here or anywhere.
 2. However a partition became known — listed, matched by a root, remembered — the claims are those of a full
    listing.
+3. What is only expected is never among the claims: no evaluation reads it, and no loop depends on it.
 """
 
 from __future__ import annotations
@@ -100,31 +102,28 @@ class PeerAdvertisements:
         self.claims: dict[str, Claims] = {}
         self.tree = Partitions()
         self._expected: dict[str, Claims] = {}
-        """In the tree and not in the claims: sent to the peer since it last spoke."""
+        """In the tree and not in the claims: remembered, or sent to the peer since it last spoke."""
         self._touched: dict[str, Claims | None] = {}
         """What was claimed of a record at the last evaluation, for those of which something else is now."""
         self._changed = False
-        self._loops = 0
         self._listed = 0
         self._listed_bytes = 0
-        if cursor is not None and cursor.source == source and cursor.fields == schema:
-            self.claims = dict(cursor.claims)
-            self._touched = dict.fromkeys(self.claims)
-            if summarizes:
-                self.tree.change(entries_of(self.claims, source), ())
+        if summarizes and cursor is not None and cursor.source == source and cursor.fields == schema:
+            # PROFILE 9: "A cursor is a guess that the roots confirm, never something the sender relies on".
+            self._expected = dict(cursor.claims)
+            self.tree.change(entries_of(self._expected, source), ())
 
     def begin_loop(self) -> None:
         """Forget what changed in the loop before."""
         self._changed = False
-        self._loops += 1
 
     @property
     def differs(self) -> bool:
         """Whether the peer advertises something else than in its last loop; before the first it is nothing.
 
-        A cursor has no part in it: both sides must come to the same answer.
+        Both sides must come to the same answer, so only what the peer said has a part in it.
         """
-        return bool(self.claims) if self._loops == 1 else self._changed
+        return self._changed
 
     def cursor(self) -> Cursor:
         """Return what to remember of the peer."""
@@ -158,6 +157,10 @@ class PeerAdvertisements:
             self._expected.clear()
             self.tree = Partitions(entries_of(claims, self.source))
 
+    def change(self, came: Mapping[str, Claims], gone: Iterable[str]) -> None:
+        """Take over what changed, where nothing needs to be summarized."""
+        self._replace(gone, came)
+
     def clear(self, prefixes: Iterable[str]) -> None:
         """Empty partitions."""
         for prefix in prefixes:
@@ -187,7 +190,7 @@ class PeerAdvertisements:
 
     def without_expected(self, prefix: str) -> Summary | None:
         """Summarize a partition as the peer last said it, where something else is expected now."""
-        if not self._expected:
+        if not self._expected or not self.claims:
             return None
         held = self.tree.under(prefix)
         said = {record: entry for record, entry in held.items() if record not in self._expected}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lace.interlace.blocks import MAY_REQUEST, MalformedBlock
 from lace.interlace.claims import Claims
 from lace.interlace.events import Evaluation, Output, RequestBlock, SendBlock
-from lace.interlace.own import record_format
+from lace.interlace.own import format_suffixes
 from lace.interlace.state import Exchange
 from lace.text import is_foreign_record_id
 
@@ -26,16 +26,10 @@ def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
     advertised = agreed.advertised.claims
     _forget_changed(exchange.rejected, advertised)
     _forget_changed(exchange.unavailable, advertised)
-    formats = agreed.terms.formats & exchange.settings.formats
-    return sorted(
-        record
-        for record in evaluation.may_request
-        if record in advertised
-        and record not in exchange.rejected
-        and record not in exchange.unavailable
-        and record_format(record) in formats
-        and not evaluation.has(record)
-    )
+    suffixes = format_suffixes(agreed.terms.formats & exchange.settings.formats)
+    wanted, has = evaluation.may_request & advertised.keys(), evaluation.has
+    wanted = wanted.difference(exchange.rejected, exchange.unavailable)
+    return sorted([record for record in wanted if record.endswith(suffixes) and not has(record)])
 
 
 def _forget_changed(remembered: dict[str, Claims], advertised: dict[str, Claims]) -> None:

@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from lace.errors import LacegramError, PolicyError, RemoteProtocolError, TextError
@@ -26,9 +27,9 @@ from lace.policy import (
     OriginClaimsLocal,
     OriginClaimsVerifier,
     OriginMismatch,
+    Transcript,
     check_announced,
     join_operands,
-    make_plan,
     parse_transcript,
     receive_module,
 )
@@ -38,6 +39,9 @@ LACEGRAM: Final = "lacegram"
 EXCHANGE_PLAN: Final = "exchange-plan"
 SELECTOR: Final = "selector"
 _NONCE = re.compile(r"[0-9A-Z_a-z~]{22}", re.ASCII)
+_SMALL: Final = 16 * 1024
+_KEPT: Final = 64
+"""So many texts of up to so many bytes are kept as they were read: the same peers come again and again."""
 
 
 class MalformedSetup(RemoteProtocolError):
@@ -88,7 +92,7 @@ def begin_epoch(exchange: Exchange, module: Module) -> list[Output]:
     number = before.number + 1
     # Resources stand before the setup block that they are for: what came until now is kept.
     epoch = Epoch(number, module, resources=before.resources)
-    plan = make_plan(module, module)  # only to learn the origin that our side announces
+    plan = _join((0, module), (1, module))  # only to learn the origin that our side announces
     origin = plan.operands[settings.index].origin
     setup: list[Fact] = [(EXCHANGE_OPERAND, str(settings.index), module.id, origin.announced, SELECTOR)]
     if settings.sends_nonce:
@@ -110,7 +114,7 @@ def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
     elif resource.kind == EXCHANGE_PLAN:
         found = plan_id(resource.text)
         try:
-            parse_transcript(resource.text)
+            _read_transcript(resource.text)
         except PolicyError as error:
             raise BadResource(id=resource.id, reason=str(error)) from error
     else:
@@ -130,7 +134,7 @@ def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:
         raise MalformedSetup(reason=f"{index[:20]!r} is no operand index")
     module = _module(exchange, id)
     try:
-        plan = join_operands((settings.index, epoch.module), (int(index), module))
+        plan = _join((settings.index, epoch.module), (int(index), module))
         check_announced(int(index), module, announced, epoch.module)
     except (OriginMismatch, OriginClaimsLocal, OriginClaimsVerifier) as error:
         raise OriginRefused(reason=str(error)) from error
@@ -169,6 +173,34 @@ def _module(exchange: Exchange, id: str) -> Module:
     if lacegram_id(raw) != id:
         raise BadResource(id=id, reason=f"its text is {lacegram_id(raw)}")
     try:
-        return receive_module(raw)
+        return _read_module(raw)
     except (PolicyError, LacegramError) as error:
         raise MalformedModule(id=id, reason=str(error)) from error
+
+
+def _read_module(raw: bytes) -> Module:
+    return _read_small_module(raw) if len(raw) <= _SMALL else receive_module(raw)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read_small_module(raw: bytes) -> Module:
+    return receive_module(raw)
+
+
+def _read_transcript(raw: bytes) -> Transcript:
+    return _read_small_transcript(raw) if len(raw) <= _SMALL else parse_transcript(raw)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read_small_transcript(raw: bytes) -> Transcript:
+    return parse_transcript(raw)
+
+
+def _join(left: tuple[int, Module], right: tuple[int, Module]) -> ExchangePlan:
+    small = len(left[1].program.raw) + len(right[1].program.raw) <= _SMALL
+    return _join_small(left, right) if small else join_operands(left, right)
+
+
+@lru_cache(maxsize=_KEPT)
+def _join_small(left: tuple[int, Module], right: tuple[int, Module]) -> ExchangePlan:
+    return join_operands(left, right)

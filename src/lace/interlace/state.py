@@ -51,7 +51,7 @@ class Agreed:
     """What the peer advertises. Claims, and never facts about records."""
 
     def remember(self, cursor: Cursor | None) -> None:
-        """Start from what a cursor says of the peer, where it is of this source and schema."""
+        """Expect of the peer what a cursor says, where it is of this source and schema."""
         if cursor is not None:
             self.advertised = PeerAdvertisements(
                 self.peer_source, self.terms.fields, summarizes=self.terms.partitions, cursor=cursor

@@ -9,6 +9,8 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lace.errors import LimitExceeded, RecordError, RemoteProtocolError
 from lace.facts import Fact
 from lace.interlace.blocks import NOT_AVAILABLE
@@ -46,24 +48,22 @@ class NotLetIn(LimitExceeded):
     text = "{record} is valid, and this store does not let it in: it was forgotten here"
 
 
-def may_serve(exchange: Exchange, evaluation: Evaluation, record: str) -> bool:
-    """Tell whether a requested record is sent.
+def may_serve(exchange: Exchange, evaluation: Evaluation, requested: Iterable[str]) -> list[str]:
+    """Return those of the requested records that are sent, in the order of the request.
 
     PROFILE 10: "when it was advertised in this loop and `MaySend` and `Have` hold in an evaluation made after
     the request was read."
     """
-    return record in exchange.agreed.own.ids and record in evaluation.may_send and evaluation.has(record)
+    advertised, may_send, has = exchange.agreed.own.ids, evaluation.may_send, evaluation.has
+    return [record for record in requested if record in advertised and record in may_send and has(record)]
 
 
 def serve(exchange: Exchange, evaluation: Evaluation) -> list[Output]:
     """Answer the peer's request: records, or word that they are not available."""
     loop, settings = exchange.loop, exchange.settings
-    sendable: list[str] = []
-    for record in loop.peer_requests:
-        if may_serve(exchange, evaluation, record):
-            sendable.append(record)
-        else:
-            loop.held_back.append(record)
+    sendable = may_serve(exchange, evaluation, loop.peer_requests)
+    chosen = set(sendable)
+    loop.held_back += [record for record in loop.peer_requests if record not in chosen]
     serviced = sendable[: settings.local.service_records]
     if not serviced:
         return _end_response(exchange)

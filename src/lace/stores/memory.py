@@ -9,13 +9,14 @@ from __future__ import annotations
 import secrets
 import threading
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from types import TracebackType
 from typing import Literal, Self, overload
 
 from lace.facts import Segment, facts_of_record, read_segment, write_segment
-from lace.record import Blob, Record, Seal, inner_records
+from lace.record import MARKLINE_BYTES, Blob, Record, Seal, inner_records
 from lace.stores.find import id_prefixes
 from lace.stores.port import (
     Added,
@@ -37,10 +38,11 @@ from lace.stores.port import (
 )
 from lace.stores.reread import reread
 from lace.stores.source import RecordFacts
-from lace.text import RECORD_TYPES, RecordId
+from lace.text import RECORD_TYPES, RecordId, digest, encode
 
 _WHERE = "memory"
 _SEGMENT_RECORDS = 1024
+_ID = slice(2, -3)  # the payload of a record id, between its letter and its suffix
 
 
 class MemoryStore(RecordFacts):
@@ -55,7 +57,8 @@ class MemoryStore(RecordFacts):
 
     def __init__(self, *, admit_inner: bool = False) -> None:
         self.admit_inner = admit_inner
-        self._change = threading.Condition()
+        self._lock = threading.RLock()
+        self._change = threading.Condition(self._lock)
         self._generation = secrets.token_hex(16)
         self._log: list[LogEntry] = []
         self._numbers: dict[RecordId, StoreRecordId] = {}
@@ -82,21 +85,27 @@ class MemoryStore(RecordFacts):
                 for record in given:
                     if record.id in self._forgotten:
                         raise Forgotten(record_id=record.id, where=_WHERE)
-            outcomes = [self._add(record) for record in given]
+            outcomes = self._add(given)
             if self.admit_inner:
                 for record in given:
                     if record.id not in self._forgotten:
-                        for inner in inner_records(record):
-                            self._add(inner)
+                        self._add(inner_records(record))
             change.notify_all()
         return outcomes
 
     def get(self, record_id: RecordId) -> Record:
         """Return a record, hashed again from the stored bytes; `NotStored` or `RottenRecord` otherwise."""
-        with self._open():
+        with self._lock:
+            if self._closed:
+                raise StoreClosed(where=_WHERE)
             raw = self._bytes.get(record_id)
+            record = self._records.get(record_id)
         if raw is None:
             raise NotStored(record_id=record_id, where=_WHERE)
+        # The outer hash covers every byte: where it still holds, the record that was read from these very
+        # bytes is what reading them again would give.
+        if record is not None and record.raw is raw and _payload(raw) == record_id[_ID]:
+            return record
         return reread(record_id, raw, _WHERE)
 
     def has(self, record_id: RecordId) -> bool:
@@ -132,7 +141,9 @@ class MemoryStore(RecordFacts):
 
     def version(self) -> Version:
         """Return the present state's name."""
-        with self._open():
+        with self._lock:
+            if self._closed:
+                raise StoreClosed(where=_WHERE)
             return Version(self._generation, len(self._log))
 
     def wait(self, after: int, timeout: float | None = None) -> Version:
@@ -241,20 +252,41 @@ class MemoryStore(RecordFacts):
             rows = list(zip(self._numbers.values(), self._records.values(), strict=True))
         return rows[bisect_right(rows, after, key=lambda row: row[0]) :]
 
-    def _add(self, record: Record) -> Outcome:
-        if record.id in self._forgotten:
-            return Refused(record.id)
-        known = self._numbers.get(record.id)
-        if known is not None:
-            return Stored(record.id, known, False)
-        number = StoreRecordId(len(self._log) + 1)
-        self._log.append(Added(number, record.id))
-        self._numbers[record.id] = number
-        self._records[record.id] = record
-        self._bytes[record.id] = record.raw
-        return Stored(record.id, number, True)
+    def _add(self, records: Sequence[Record]) -> list[Outcome]:
+        log, numbers, held, stored = self._log, self._numbers, self._records, self._bytes
+        ids = [record.id for record in records]
+        given = set(ids)
+        if len(given) == len(ids) and numbers.keys().isdisjoint(given) and self._forgotten.isdisjoint(given):
+            # All of them are new: the usual case, without a question for each.
+            free = [StoreRecordId(number) for number in range(len(log) + 1, len(log) + 1 + len(ids))]
+            log.extend(map(Added, free, ids))
+            numbers.update(zip(ids, free, strict=True))
+            held.update(zip(ids, records, strict=True))
+            stored.update(zip(ids, [record.raw for record in records], strict=True))
+            return list(map(Stored, ids, free, repeat(True)))
+        outcomes: list[Outcome] = []
+        for record in records:
+            record_id = record.id
+            known = numbers.get(record_id)
+            if record_id in self._forgotten:
+                outcomes.append(Refused(record_id))
+            elif known is not None:
+                outcomes.append(Stored(record_id, known, False))
+            else:
+                number = StoreRecordId(len(log) + 1)
+                log.append(Added(number, record_id))
+                numbers[record_id] = number
+                held[record_id] = record
+                stored[record_id] = record.raw
+                outcomes.append(Stored(record_id, number, True))
+        return outcomes
 
     def _take(self, record_id: RecordId) -> bytes:
         self._log.append(Removed(len(self._log) + 1, record_id))
         del self._numbers[record_id], self._records[record_id]
         return self._bytes.pop(record_id)
+
+
+def _payload(raw: bytes) -> str:
+    """Hash the stored form of a record as its id does."""
+    return encode(digest(memoryview(raw)[MARKLINE_BYTES:]))
