@@ -55,6 +55,9 @@ bench: bench-records bench-datalog bench-spark  ## run every benchmark
 bench-datalog: $(VENV)/.bench  ## the rule engine against others
 	$(BIN)/python -m bench.datalog
 
+bench-spark-exchange: $(VENV)/.dev  ## lakes that exchange
+	$(BIN)/python -m bench.spark_exchange
+
 bench-%: $(VENV)/.dev ## run one benchmark: make bench-records
 	$(BIN)/python -m bench.$*
 

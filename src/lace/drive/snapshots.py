@@ -11,11 +11,16 @@ from collections.abc import Iterable
 
 from lace.engines import Database
 from lace.errors import StoreError
-from lace.facts import Columns, Fact, facts_of_record
+from lace.facts import Columns, Fact, facts_of_record, read_segment, write_segment
 from lace.policy import Snapshot
 from lace.record import Record
 from lace.stores import Added, Store, Version
 from lace.text import RecordId
+
+MANY = 64
+"""From so many records on, making columns of them costs less than facts one by one."""
+SEGMENT = 1024
+"""So many records are made columns at a time."""
 
 
 class StoreSnapshots:
@@ -42,7 +47,7 @@ class StoreSnapshots:
             self._load()
             later = Snapshot(self._database, runtime, advertised)
         else:
-            self._database.add(changes)
+            self._add(changes)
             # What came is told by the database's own versions, to whoever evaluated an earlier one.
             later = before.next(records=self._database, runtime=runtime, advertised=advertised)
         self._snapshot = later
@@ -58,8 +63,16 @@ class StoreSnapshots:
         database.add_record_facts(Columns(self._store.segments()))
         return database
 
-    def _changes(self) -> list[Fact] | None:
-        """Return the facts that came; None where everything must be read again."""
+    def _add(self, records: list[Record]) -> None:
+        if len(records) < MANY:
+            self._database.add([fact for record in records for fact in facts_of_record(record)])
+            return
+        numbered = list(enumerate(records, 1))
+        parts = (write_segment(numbered[at : at + SEGMENT]) for at in range(0, len(numbered), SEGMENT))
+        self._database.add_record_facts(Columns(map(read_segment, parts)))
+
+    def _changes(self) -> list[Record] | None:
+        """Return the records that came; None where everything must be read again."""
         assert self._version is not None
         version = self._store.version()
         if version == self._version:
@@ -77,11 +90,11 @@ class StoreSnapshots:
             else:
                 # The bytes of a removed record are gone, and with them what its facts were.
                 return None
-        added: list[Fact] = []
+        added: list[Record] = []
         expected, self._expected = self._expected, {}
         for record in came:
             try:
-                added += facts_of_record(expected.get(record) or self._store.get(record))
+                added.append(expected.get(record) or self._store.get(record))
             except StoreError:
                 return None
         self._version = Version(version.generation, last)

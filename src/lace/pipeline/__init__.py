@@ -36,6 +36,13 @@ from lace.pipeline.spark import (
 
 if TYPE_CHECKING:
     from lace.pipeline.datasource import BadReadOption, register_format
+    from lace.pipeline.exchange.agree import LakeParty
+    from lace.pipeline.exchange.converge import ConvergeProgress, converge
+    from lace.pipeline.exchange.decide import LAKE_LIMITS, Given, Here, PlanSide, Said
+    from lace.pipeline.exchange.keep import Kept, keep_summary
+    from lace.pipeline.exchange.on_spark import OnSpark
+    from lace.pipeline.exchange.outcome import ConvergeReport, ConvergeSide, LoopRun
+    from lace.pipeline.exchange.summary import BadSummary, Partition, Subject, Summary, read_summary
     from lace.pipeline.guests import Frame, Session
     from lace.pipeline.intake.follow import FollowReport, NothingToFollow, NotOverConnect, follow
     from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
@@ -47,8 +54,9 @@ if TYPE_CHECKING:
     from lace.pipeline.lake.optimize import Optimized, optimize
     from lace.pipeline.lake.snapshot import Snapshot
     from lace.pipeline.lake.vacuum import Vacuumed, vacuum
+    from lace.pipeline.peer import LakePeer, NoInbox
     from lace.pipeline.progress import SparkWork, watch
-    from lace.pipeline.report import ComponentRun, RunReport, StageTime
+    from lace.pipeline.report import Chart, ComponentRun, RunReport, StageTime
     from lace.pipeline.rules import (
         LakeFacts,
         RecordFactsAreTheLakes,
@@ -61,20 +69,35 @@ if TYPE_CHECKING:
     from lace.pipeline.tasks import Cancelled, TasksFailed
 
 __all__ = [
-    "TABLES",
-    "BadDataFile", "BadManifest", "BadReadOption", "Cancelled", "CannotIngest", "CannotStart", "Change",
-    "ComponentRun", "DataFile", "Erased", "Finding", "FollowReport", "Frame", "Health", "IngestProgress",
-    "IngestReport", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead",
-    "LakeReadOnly", "LakeStore", "LostData", "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoJava",
-    "NoSpark", "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "Optimized",
-    "OtherSession", "Overtaken", "RecordFactsAreTheLakes", "RunReport", "Session", "Snapshot",
-    "SourceChanged", "SparkWork", "StageTime", "TasksFailed", "Vacuumed",
-    "allow", "component_runs", "create_lake", "erase", "fact_frames", "follow", "fsck", "ingest",
-    "open_lake", "optimize", "register_format", "rules_report", "running_session", "ship_code",
-    "spark_schema", "start_session", "vacuum", "watch",
+    "LAKE_LIMITS", "TABLES",
+    "BadDataFile", "BadManifest", "BadReadOption", "BadSummary", "Cancelled", "CannotIngest", "CannotStart",
+    "Change", "Chart", "ComponentRun", "ConvergeProgress", "ConvergeReport", "ConvergeSide", "DataFile",
+    "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "IngestProgress",
+    "IngestReport", "Kept", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead",
+    "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData", "MasterUnreachable",
+    "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
+    "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken", "Partition",
+    "PlanSide", "RecordFactsAreTheLakes", "RunReport", "Said", "Session", "Snapshot", "SourceChanged",
+    "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "Vacuumed",
+    "allow", "component_runs", "converge", "create_lake", "erase", "fact_frames", "follow", "fsck",
+    "ingest", "keep_summary", "open_lake", "optimize", "read_summary", "register_format", "rules_report",
+    "running_session", "ship_code", "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
+    "lace.pipeline.exchange.agree": ("LakeParty",),
+    "lace.pipeline.exchange.converge": ("ConvergeProgress", "converge"),
+    "lace.pipeline.exchange.decide": ("LAKE_LIMITS", "Given", "Here", "PlanSide", "Said"),
+    "lace.pipeline.exchange.keep": ("Kept", "keep_summary"),
+    "lace.pipeline.exchange.on_spark": ("OnSpark",),
+    "lace.pipeline.exchange.outcome": ("ConvergeReport", "ConvergeSide", "LoopRun"),
+    "lace.pipeline.exchange.summary": (
+        "BadSummary",
+        "Partition",
+        "Subject",
+        "Summary",
+        "read_summary",
+    ),
     "lace.pipeline.guests": ("Frame", "Session"),
     "lace.pipeline.datasource": ("BadReadOption", "register_format"),
     "lace.pipeline.intake.follow": ("FollowReport", "NothingToFollow", "NotOverConnect", "follow"),
@@ -87,8 +110,9 @@ _ROOMS = {
     "lace.pipeline.lake.optimize": ("Optimized", "optimize"),
     "lace.pipeline.lake.snapshot": ("Snapshot",),
     "lace.pipeline.lake.vacuum": ("Vacuumed", "vacuum"),
+    "lace.pipeline.peer": ("LakePeer", "NoInbox"),
     "lace.pipeline.progress": ("SparkWork", "watch"),
-    "lace.pipeline.report": ("ComponentRun", "RunReport", "StageTime"),
+    "lace.pipeline.report": ("Chart", "ComponentRun", "RunReport", "StageTime"),
     "lace.pipeline.rules": (
         "LakeFacts",
         "RecordFactsAreTheLakes",

@@ -44,6 +44,14 @@ class ComponentRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars of one kind under a head."""
+
+    head: str
+    bars: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """What a run did."""
 
@@ -56,6 +64,7 @@ class RunReport:
     """Rejected parts by error code."""
     stages: tuple[StageTime, ...] = ()
     components: tuple[ComponentRun, ...] = ()
+    charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -75,6 +84,7 @@ class RunReport:
                 {**asdict(each), "predicates": list(each.predicates), "rows": dict(each.rows)}
                 for each in self.components
             ],
+            "charts": {chart.head: dict(chart.bars) for chart in self.charts},
             "seconds": self.seconds,
             "notes": list(self.notes),
         }
@@ -91,6 +101,8 @@ class RunReport:
         if self.reasons:
             most = sorted(self.reasons.items(), key=lambda each: (-each[1], each[0]))
             parts.append(_section("Rejected, by reason", _bars((n, c, f"{c:,}") for n, c in most)))
+        for chart in self.charts:
+            parts.append(_section(chart.head, _bars((n, c, f"{c:,}") for n, c in chart.bars.items())))
         if self.stages:
             parts.append(_section("Seconds by stage", _bars(map(_stage_bar, self.stages))))
         if self.components:

@@ -74,11 +74,39 @@ _ALL: Final = (
         sort=("source",),
     ),
     Table("forgotten", _columns("id"), sort=("id",), unlike=("id",)),
+    Table(
+        "advertisements",
+        _columns("place payload:bytes type format digest:bytes"),
+        sort=("place", "payload"),
+        unlike=("payload", "digest"),
+    ),
+    Table(
+        "partitions",
+        _columns("place count:int root:bytes fingerprint:bytes"),
+        sort=("place",),
+        unlike=("place", "root", "fingerprint"),
+    ),
+    Table(
+        "summaries",
+        _columns("key plan side:int source fields basis records:int check:bytes"),
+        sort=("key",),
+    ),
+    Table(
+        "exchanges",
+        _columns(
+            "began exchange peer plan side:int cause error loops:int came:int rejected:int not_available:int"
+            " deferred:int left:int held_back:int bytes_came:int bytes_left:int compared:int skipped:int"
+        ),
+        sort=("began", "exchange"),
+    ),
 )
 
 TABLES: Final = {table.name: table for table in _ALL}
 RECORD_TABLES: Final = ("records", "fields", "links", "blobs", "plexes")
 """The tables that hold something of each record; ingest writes and erasing rewrites them together."""
+
+SUMMARY_TABLES: Final = ("advertisements", "partitions", "summaries")
+"""What is kept of send sets: derived from the record tables, and made again where it is gone."""
 
 FACT_TABLES: Final = {
     "Have": ("records", ("id",)),

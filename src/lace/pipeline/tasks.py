@@ -13,17 +13,19 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lace.errors import EngineError, LaceError
 from lace.pipeline.lake.faults import LakeFault
 from lace.pipeline.progress import is_connect
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,6 +34,7 @@ LOOK_SECONDS: Final = 0.05
 STOP_LOOKS: Final = 150
 """How often a job is told to stop before it is left alone: half a minute."""
 _RESULT: Final = pa.schema([("result", pa.binary())])
+_PART: Final = pa.schema([("part", pa.int32()), ("value", pa.string())])
 
 
 class TasksFailed(EngineError):
@@ -62,8 +65,11 @@ def run_tasks(
     frame = session.range(0, len(items), 1, len(items)).mapInArrow(
         _Mapper(task, list(items)), "result binary"
     )
-    rows = _collect(session, what, lambda: frame.collect(), cancel)
-    results: dict[int, R] = {}
+    return _read_answers(_collect(session, what, lambda: frame.collect(), cancel), len(items))
+
+
+def _read_answers(rows: list[Any], count: int) -> list[Any]:
+    results: dict[int, Any] = {}
     faults: list[LaceError] = []
     for row in rows:
         number, result, fault = pickle.loads(row["result"])  # made by our own tasks
@@ -72,8 +78,32 @@ def run_tasks(
         results[number] = result
     if faults:
         raise faults[0]
-    assert len(rows) == len(items) == len(results), "each task answers once"
-    return [results[number] for number in range(len(items))]
+    assert len(rows) == count == len(results), "each task answers once"
+    return [results[number] for number in range(count)]
+
+
+def run_over(
+    session: SparkSession,
+    task: Callable[[int, pa.Array], R],
+    frame: DataFrame,
+    parts: int,
+    *,
+    what: str = "the work",
+    cancel: Callable[[], bool] | None = None,
+) -> list[R]:
+    """Return task(part, values) of every part, in order, also of those without values.
+
+    The frame has the columns `part`, a number, and `value`, a text; each part is a task of Spark.
+    """
+    from pyspark.sql import functions as F
+
+    # A task is told its part by a row without a value: one that gets no rows does not know who it is.
+    marks = session.range(0, parts, 1, 1).select(
+        F.col("id").cast("int").alias("part"), F.lit(None).cast("string").alias("value")
+    )
+    came = marks.unionByName(frame.select(F.col("part").cast("int").alias("part"), "value"))
+    answers = came.repartitionById(parts, F.col("part")).mapInArrow(_Parts(task), "result binary")
+    return _read_answers(_collect(session, what, lambda: answers.collect(), cancel), parts)
 
 
 def _run_here(
@@ -98,12 +128,31 @@ class _Mapper:
                 yield pa.record_batch([pa.array([self._answer(number)], pa.binary())], schema=_RESULT)
 
     def _answer(self, number: int) -> bytes:
-        try:
-            return pickle.dumps((number, self._task(self._items[number]), None))
-        except LakeFault:
-            raise  # a disk or a network that failed may do better at the next attempt
-        except LaceError as error:
-            return pickle.dumps((number, None, error))
+        return _answer(number, lambda: self._task(self._items[number]))
+
+
+class _Parts:
+    """What a task over a frame runs: the values of its part, all at once."""
+
+    def __init__(self, task: Callable[[int, pa.Array], Any]) -> None:
+        self._task = task
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        came = list(batches)
+        rows = pa.Table.from_batches(came) if came else _PART.empty_table()
+        for number in sorted(pc.unique(rows.column("part")).to_pylist()):
+            mine = rows.filter(pc.equal(rows.column("part"), number)).column("value").drop_null()
+            answer = _answer(number, partial(self._task, number, mine.combine_chunks()))
+            yield pa.record_batch([pa.array([answer], pa.binary())], schema=_RESULT)
+
+
+def _answer(number: int, work: Callable[[], Any]) -> bytes:
+    try:
+        return pickle.dumps((number, work(), None))
+    except LakeFault:
+        raise  # a disk or a network that failed may do better at the next attempt
+    except LaceError as error:
+        return pickle.dumps((number, None, error))
 
 
 def _collect(

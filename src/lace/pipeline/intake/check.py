@@ -24,6 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lace.errors import LaceError, RecordError
+from lace.interlace import NotRequested
+from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.columns import STAGED, stage_records
 from lace.pipeline.intake.known import known_ids
 from lace.pipeline.intake.sources import FileSource, IngestSource, LakeSource, StoreSource, open_store
@@ -139,6 +141,8 @@ def read_items(
             return (yield from read_split(file, split, source.size, known=known))
     elif isinstance(source, StoreSource):
         yield from _read_store(source, split)
+    elif isinstance(source, AskedSource):
+        yield from _read_asked(source, split)
     else:
         yield from _read_lake(source, split)
     return Reading(split, split.start, split.stop, 0, 0)
@@ -164,6 +168,14 @@ def _read_lake(source: LakeSource, split: Split) -> Generator[list[Found], None,
     for batch in read_range(source.lake.folder, source.files[split.start], columns=["raw"]):
         yield [_parse(raw, at) for at, raw in enumerate(batch.column(0).to_pylist(), row)]
         row += batch.num_rows
+
+
+def _read_asked(source: AskedSource, split: Split) -> Generator[list[Found], None, None]:
+    for at, (record_id, raw) in enumerate(source.read(split.start)):
+        found = _parse(raw, at)
+        if isinstance(found, Accepted) and found.record.id != record_id:
+            found = Unreadable(at, raw, NotRequested(what="sends", record=found.record.id))
+        yield [found]
 
 
 def _parse(raw: bytes, at: int) -> Found:

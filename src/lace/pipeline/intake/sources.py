@@ -19,6 +19,7 @@ from typing import BinaryIO, Final, TypeAlias
 import pyarrow.dataset as ds
 
 from lace.errors import InputError, StoreError
+from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.splits import Split, cut_file
 from lace.pipeline.lake.faults import NoSuchVersion
 from lace.pipeline.lake.lake import LAKE_FILE, Lake, open_lake
@@ -33,7 +34,7 @@ STORE_STEP: Final = 50_000
 """Numbers of a store for one task."""
 _SQLITE: Final = b"SQLite format 3\0"
 
-Given: TypeAlias = str | Path | SqliteStore | Lake
+Given: TypeAlias = str | Path | SqliteStore | Lake | AskedSource
 
 
 class CannotIngest(InputError):
@@ -127,7 +128,7 @@ class LakeSource:
         return [Split(number, at, at + 1) for at in range(len(self.files))]
 
 
-IngestSource: TypeAlias = FileSource | StoreSource | LakeSource
+IngestSource: TypeAlias = FileSource | StoreSource | LakeSource | AskedSource
 
 
 def resolve(given: Iterable[Given]) -> list[IngestSource]:
@@ -140,6 +141,8 @@ def resolve(given: Iterable[Given]) -> list[IngestSource]:
 
 
 def _resolve(each: Given) -> Iterable[IngestSource]:
+    if isinstance(each, AskedSource):
+        return [each]
     if isinstance(each, Lake):
         return [_lake(each)]
     if isinstance(each, SqliteStore):

@@ -1,7 +1,8 @@
 """Takes records out of a lake, and remembers which shall not come back.
 
 Rules of this file:
-1. A record goes from all tables that speak of it in one commit; rejects are bytes of others and stay.
+1. A record goes from all tables that speak of it in one commit, and summaries of send sets go whole; rejects
+   are bytes of others and stay.
 2. Files are rewritten without its rows. Older versions still hold them until vacuum removes those.
 3. Only the named record goes: one that stands inside another record stays there.
 """
@@ -24,7 +25,7 @@ from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.work import commit_work
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.rows import batch_of_rows
-from lace.pipeline.tables import RECORD_TABLES, TABLES
+from lace.pipeline.tables import RECORD_TABLES, SUMMARY_TABLES, TABLES
 from lace.pipeline.tasks import run_tasks
 from lace.text import PAYLOAD_CHARS, RecordId, parse_record_id
 
@@ -57,9 +58,10 @@ def erase(
             made = write_table(base.folder, "forgotten", [batch_of_rows("forgotten", new)])
             added += [made] if made is not None else []
         counts = {"erased": len(held), "forgotten": len(wanted) if forget else 0}
-        done = Change(
-            "forget" if forget else "erase", change.batch, tuple(added), change.removed, counts=counts
-        )
+        # Summaries remember ids; they are made again when somebody needs them.
+        gone = [file for table in SUMMARY_TABLES for file in base.of(table)] if held else []
+        removed = (*change.removed, *gone)
+        done = Change("forget" if forget else "erase", change.batch, tuple(added), removed, counts=counts)
         return done if done.added or done.removed else None
 
     snapshot = commit_work(lake, make) if wanted else None

@@ -73,6 +73,16 @@ class BadDataFile(Corrupt):
     text = "{path} of {where} is damaged ({reason}); fsck shows what is lost: restore the file from a copy"
 
 
+class VersionRemoved(BadDataFile):
+    """A data file that went with its version while somebody read it, or before."""
+
+    code = "lake/version-removed"
+    text = (
+        "{path} of {where} is gone ({reason}), and no version that is there names it: the version that was read"
+        " is no longer there, vacuum removed it. Read the newest one"
+    )
+
+
 class LostData(Corrupt):
     """A file that was to be committed is not there."""
 

@@ -20,6 +20,7 @@ from lace.pipeline.lake.read import read_merged
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.work import commit_work
 from lace.pipeline.lake.write import write_table
+from lace.pipeline.tables import SUMMARY_TABLES
 from lace.pipeline.tasks import run_tasks
 
 if TYPE_CHECKING:
@@ -51,7 +52,12 @@ def optimize(lake: Lake, session: SparkSession | None = None, *, target: int = T
 
 
 def _merge_once(base: Snapshot, session: SparkSession | None, target: int) -> Change | None:
-    groups = [group for table in base.files for group in small_neighbours(base.of(table), target)]
+    groups = [
+        group
+        for table in base.files
+        if table not in SUMMARY_TABLES  # a file of theirs is a range of one send set, and stays one
+        for group in small_neighbours(base.of(table), target)
+    ]
     if not groups:
         return None
     merged = run_tasks(session, _merge, [(base.folder, group) for group in groups], what="optimize")

@@ -1,8 +1,9 @@
 """Reads data files: whole, or the rows of a range of keys, in the order of the key.
 
 Rules of this file:
-1. Only row groups that can hold the range are opened.
-2. What is read is checked against the table's schema; a file that is not what was committed is `BadDataFile`.
+1. Only row groups that can hold what is looked for are opened.
+2. Every reader of data files opens them here: footer, schema and the number of rows are those of the manifest,
+   every page agrees with its checksum. A file that is not what was committed is `BadDataFile`.
 3. Memory is bounded by a few thousand rows of each file that is open, whatever the files hold.
 """
 
@@ -11,16 +12,19 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from lace.pipeline.lake.faults import BadDataFile, tell
+from lace.pipeline.lake.faults import BadDataFile, BadManifest, NewerLake, VersionRemoved, tell
 from lace.pipeline.lake.folder import Folder
-from lace.pipeline.lake.manifest import DataFile
+from lace.pipeline.lake.manifest import COMMITS, DataFile, manifest_version, parse_manifest
 from lace.pipeline.lake.write import KEYS, footer_check
 from lace.pipeline.tables import TABLES, Table
 
@@ -29,6 +33,9 @@ BATCH_BYTES: Final = 4 * 2**20
 TAKEN_BYTES: Final = 2**30
 """Arrow copies rows into one piece, whose texts end at 2 GiB; larger ones are put in order without a copy."""
 
+_LOOKING: Final = 16
+"""So many footers are read at a time: behind a network each is a journey."""
+
 SMALLEST: Final = 12
 """Bytes of a Parquet file without anything."""
 
@@ -36,10 +43,14 @@ LOWEST: Final = ""
 HIGHEST: Final = "\U0010ffff"
 """After every key: none has this character first."""
 
+_CHECKED: Final = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
+
 
 @contextmanager
 def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
-    """Open a data file that must be what its manifest says."""
+    """Open a data file that must be what its manifest says; what goes wrong in the block is told too."""
     system, path = folder.arrow(file.path)
 
     def bad(reason: str) -> BadDataFile:
@@ -58,7 +69,7 @@ def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
                 raise bad(f"{opened.metadata.num_rows} rows instead of {file.rows}")
             yield opened
     except FileNotFoundError as error:
-        raise bad("no such file") from error
+        raise _missing(folder, file) from error
     except OSError as error:
         # What the system says has a number; what Parquet says of bytes that it cannot read has none.
         if error.errno is None:
@@ -68,17 +79,104 @@ def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
         raise bad(_first_line(error)) from error
 
 
+def _missing(folder: Folder, file: DataFile) -> BadDataFile:
+    """Return what became of a file that is not there: lost, or removed with all versions that named it."""
+    fields = {"path": file.path, "where": folder.url, "reason": "no such file"}
+    for entry in reversed(folder.list(COMMITS)):
+        version = manifest_version(entry.path)
+        data = None if version is None else folder.read(entry.path)
+        if version is None or data is None:
+            continue
+        try:
+            named = parse_manifest(data, version, folder.url).files.get(file.table, ())
+        except (BadManifest, NewerLake):
+            return BadDataFile(**fields)  # perhaps this one names it
+        if any(each.path == file.path for each in named):
+            return BadDataFile(**fields)
+    return VersionRemoved(**fields)
+
+
+def check_footers(folder: Folder, files: Sequence[DataFile]) -> None:
+    """Raise where a file is not there or has another footer than was committed: for readers that are not ours."""
+
+    def look(file: DataFile) -> None:
+        with open_file(folder, file):
+            pass
+
+    if len(files) < 2:
+        for file in files:
+            look(file)
+        return
+    with ThreadPoolExecutor(min(_LOOKING, len(files))) as pool:
+        for _ in pool.map(look, files):
+            pass
+
+
+def read_where(
+    folder: Folder,
+    file: DataFile,
+    columns: Sequence[str] | None = None,
+    chosen: ds.Expression | None = None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file that fulfil a condition; row groups are left out by their statistics."""
+    schema = TABLES[file.table].schema
+    with open_file(folder, file):
+        system, path = folder.arrow(file.path)
+        data = ds.dataset([path], schema=schema, filesystem=system, format=_CHECKED)
+        wanted = None if columns is None else list(columns)
+        # Few rows ahead: a row may be a record of 64 MiB.
+        for batch in data.to_batches(columns=wanted, filter=chosen, batch_size=batch_rows, batch_readahead=1):
+            if batch.num_rows:
+                # Page headers have no checksum: texts that are none must not leave.
+                batch.validate(full=True)
+                yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """The rows of one table of a version, for readers without Spark."""
+
+    folder: Folder
+    table: str
+    files: tuple[DataFile, ...]
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, filter: ds.Expression | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that fulfil a condition, a batch at a time, in the order of the files."""
+        for file in self.files:
+            yield from read_where(self.folder, file, columns, filter)
+
+    def to_table(self, columns: Sequence[str] | None = None, filter: ds.Expression | None = None) -> pa.Table:
+        """Return the rows that fulfil a condition."""
+        schema = TABLES[self.table].schema
+        if columns is not None:
+            schema = pa.schema([schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.to_batches(columns, filter), schema)
+
+    def count_rows(self) -> int:
+        """Count the rows, without reading any."""
+        return sum(file.rows for file in self.files)
+
+
 def read_range(
     folder: Folder,
     file: DataFile,
     low: str = LOWEST,
     high: str = HIGHEST,
     columns: Sequence[str] | None = None,
+    *,
+    exact: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file whose keys are from low to high, both included."""
+    """Yield the rows of a file whose keys are from low to high, both included.
+
+    Who does not mind rows before and after them need not be `exact`: keys are then not read.
+    """
     table = TABLES[file.table]
     wanted = list(table.schema.names if columns is None else columns)
-    read = [*wanted, *(name for name in table.sort if name not in wanted)]
+    read = [*wanted, *(name for name in table.sort if exact and name not in wanted)]
     with open_file(folder, file) as opened:
         for group in _groups(opened, low, high):
             rows = opened.metadata.row_group(group)
@@ -87,10 +185,18 @@ def read_range(
             for batch in opened.iter_batches(step, row_groups=[group], columns=read):
                 if not batch.num_rows:
                     continue
-                keys = table.keys(batch)[0]
-                start, stop = first_at_least(keys, low), first_above(keys, high)
+                start, stop = _stretch(table, batch, low, high) if exact else (0, batch.num_rows)
                 if start < stop:
                     yield batch.slice(start, stop - start).select(wanted)
+
+
+def _stretch(table: Table, batch: pa.RecordBatch, low: str, high: str) -> tuple[int, int]:
+    """Return where the rows of a range begin and end in a batch."""
+    ends = [table.keys(batch.slice(at, 1))[0][0].as_py() for at in (0, batch.num_rows - 1)]
+    if low <= ends[0] and ends[1] <= high:
+        return 0, batch.num_rows
+    keys = table.keys(batch)[0]
+    return first_at_least(keys, low), first_above(keys, high)
 
 
 def first_at_least(keys: pa.Array, bound: str) -> int:

@@ -3,6 +3,8 @@
 Rules of this file:
 1. Exactly the files that the manifest names are read, with the schema of the table: no listing, no guessing.
 2. A snapshot never changes, and travels to workers.
+3. What is read is what was committed, or an error: Spark verifies the checksums of pages, and knows nothing of
+   the hashes of footers, so these are looked at before it begins.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow.dataset
-
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile, Manifest
+from lace.pipeline.lake.read import TableRows, check_footers
 from lace.pipeline.tables import TABLES, spark_schema
 
 _PATTERN = re.compile(r"[\\*?{}\[\]]")
+_VERIFIED = "parquet.page.verify-checksum.enabled"
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,18 +101,13 @@ class Snapshot:
         return [_PATTERN.sub(r"\\\g<0>", self.folder.address(file.path)) for file in self.of(table)]
 
     def frame(self, session: SparkSession, table: str) -> DataFrame:
-        """Return a table as a DataFrame; nothing is read yet."""
+        """Return a table as a DataFrame; no row is read yet."""
         paths = self.paths(table)
         if not paths:
             return session.createDataFrame([], spark_schema(table))
-        return session.read.schema(spark_schema(table)).parquet(*paths)
+        check_footers(self.folder, self.of(table))
+        return session.read.schema(spark_schema(table)).option(_VERIFIED, "true").parquet(*paths)
 
-    def dataset(self, table: str) -> pyarrow.dataset.Dataset:
+    def dataset(self, table: str) -> TableRows:
         """Return a table for readers without Spark."""
-        schema, files = TABLES[table].schema, self.of(table)
-        if not files:
-            return pyarrow.dataset.dataset(schema.empty_table())
-        places = [self.folder.arrow(file.path) for file in files]
-        return pyarrow.dataset.dataset(
-            [path for _, path in places], schema=schema, filesystem=places[0][0], format="parquet"
-        )
+        return TableRows(self.folder, TABLES[table].name, self.of(table))

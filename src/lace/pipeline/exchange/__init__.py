@@ -1,0 +1,1 @@
+"""Lakes that exchange: summaries of send sets, and convergence. Its door is that of `lace.pipeline`."""

@@ -1,0 +1,192 @@
+"""From what may be asked for to what is sent: gates and limits of one loop (050, Request, Transfer).
+
+Rules of this file:
+1. 050: "A side may request record P only when MayRequest(P) and Advertised(P, S_peer) and not Have(P)".
+2. 050: "do not send P unless MaySend(P) and Have(P) are true at send time".
+3. Limits cut a list in the order of its ids, as a live sender and a live asker do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lace.pipeline.exchange.ranges import among, bounds, in_order, read_rows
+from lace.pipeline.intake.asked import IDS, IdList, write_list, write_staged
+from lace.pipeline.lake.folder import Folder
+from lace.pipeline.lake.manifest import DataFile
+from lace.pipeline.tables import TABLES
+
+PLACES: Final = 1000
+"""So many places are told apart in a report; the rest is told together."""
+ELSEWHERE: Final = "(others)"
+NOWHERE: Final = "(blobs)"
+
+
+Places: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]
+"""Records and bytes by group and app."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickJob:
+    """What may be asked for, against what is missing."""
+
+    receiver: Folder
+    staged: str
+    ranges: int
+    missing: Mapping[int, IdList]
+
+
+def pick(job: PickJob, at: int, ids: pa.Array) -> IdList | None:
+    """Return what of a range is asked for."""
+    missing = job.missing.get(at)
+    if missing is None or not len(ids):
+        return None
+    found = missing.read()
+    wanted = in_order(found.filter(among(found, ids)))
+    return write_list(job.receiver, job.staged, at, *bounds(at, job.ranges), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeJob:
+    """What was asked for, against what may be sent now."""
+
+    receiver: Folder
+    staged: str
+    asked: Mapping[int, IdList]
+    sender: Folder
+    records: tuple[DataFile, ...]
+
+
+class Answered(NamedTuple):
+    """What a sender has of a list."""
+
+    sendable: IdList | None
+    held_back: IdList | None
+
+
+def serve(job: ServeJob, at: int, ids: pa.Array) -> Answered:
+    """Part what may be sent from what may not, or is not there any more."""
+    asked = job.asked.get(at)
+    if asked is None:
+        return Answered(None, None)
+    wanted = in_order(asked.read())
+    batches = list(read_rows(job.sender, job.records, asked.low, asked.high, ["id"]))
+    held = pa.concat_arrays([each.column(0) for each in batches]) if batches else pa.array([], pa.string())
+    yes = pc.and_(among(wanted, ids), among(wanted, held))
+    parts = (wanted.filter(yes), wanted.filter(pc.invert(yes)))
+    return Answered(
+        *(write_list(job.receiver, job.staged, at, asked.low, asked.high, part) for part in parts)
+    )
+
+
+def settle(asked: IdList, staged: str) -> str:
+    """Set exactly the ids of a list down; return where."""
+    return write_staged(asked.folder, staged, pa.table([asked.read()], schema=IDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Where the records of lists lie."""
+
+    sender: Folder
+    records: tuple[DataFile, ...]
+
+
+class Weight(NamedTuple):
+    """How much the records of one list are."""
+
+    sizes: Mapping[str, int]
+    """Bytes by record type."""
+    places: Places
+
+    @property
+    def bytes(self) -> int:
+        """All of them."""
+        return sum(self.sizes.values())
+
+
+def weigh(job: Weighing, asked: IdList) -> Weight:
+    """Return how many bytes the records of a list have, and where they belong."""
+    wanted = asked.read()
+    sizes: Counter[str] = Counter()
+    records: Counter[tuple[str, str]] = Counter()
+    weights: Counter[tuple[str, str]] = Counter()
+    columns = ["id", "type", "size", "group", "app"]
+    batches = list(read_rows(job.sender, job.records, asked.low, asked.high, columns, exact=False))
+    rows = pa.Table.from_batches(batches, pa.schema([TABLES["records"].schema.field(c) for c in columns]))
+    rows = rows.filter(among(rows.column(0), wanted))
+    for letter, size, group, app in zip(*(c.to_pylist() for c in rows.columns[1:]), strict=True):
+        sizes[letter] += size
+        place = (NOWHERE, "") if group is None else (group, app)
+        records[place] += 1
+        weights[place] += size
+    top = [place for place, _ in records.most_common(PLACES)]
+    found = {place: (records[place], weights[place]) for place in top}
+    rest = records.keys() - found.keys()
+    if rest:
+        found[ELSEWHERE, ""] = sum(records[p] for p in rest), sum(weights[p] for p in rest)
+    return Weight(dict(sizes), found)
+
+
+class Fitting(NamedTuple):
+    """A question: how many records of one type, in their order, fit into so many bytes."""
+
+    asked: IdList
+    letter: str
+    room: int
+    pauses: bool
+    """Whether the one that passes the room is counted too."""
+
+
+def fit(job: Weighing, what: Fitting) -> int:
+    """Answer it."""
+    wanted = what.asked.read()
+    found: list[tuple[str, int]] = []
+    for batch in read_rows(job.sender, job.records, what.asked.low, what.asked.high, ["id", "type", "size"]):
+        mine = batch.filter(pc.and_(among(batch.column(0), wanted), pc.equal(batch.column(1), what.letter)))
+        found += zip(mine.column(0).to_pylist(), mine.column(2).to_pylist(), strict=True)
+    total = count = 0
+    for _, size in sorted(found):
+        if total >= what.room if what.pauses else total + size > what.room:
+            break
+        total += size
+        count += 1
+    return count
+
+
+class Room(NamedTuple):
+    """Where a limit of bytes cuts lists: so many ids whole, then one cell of which only some fit."""
+
+    before: int
+    cell: Fitting | None
+
+
+def find_cell(lists: Iterable[IdList], weights: Iterable[Weight], room: int, *, pauses: bool) -> Room:
+    """Return how many ids lie before the type and range in which a limit is reached."""
+    pairs = list(zip(lists, weights, strict=True))
+    before = 0
+    for letter in sorted({letter for each, _ in pairs for letter in each.counts}):
+        for each, weight in pairs:
+            size = weight.sizes.get(letter, 0)
+            if size >= room if pauses else size > room:
+                return Room(before, Fitting(each, letter, room, pauses))
+            room -= size
+            before += each.counts.get(letter, 0)
+    return Room(before, None)
+
+
+def most_places(found: Iterable[Places]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Add up what belongs where, without growing beyond a bound."""
+    total: dict[tuple[str, str], tuple[int, int]] = {}
+    for places in found:
+        for place, (records, size) in places.items():
+            key = place if place in total or len(total) < PLACES else (ELSEWHERE, "")
+            before = total.get(key, (0, 0))
+            total[key] = before[0] + records, before[1] + size
+    return total

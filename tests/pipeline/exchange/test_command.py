@@ -1,0 +1,58 @@
+"""lace lake converge: two lakes, or a lake and a lace, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lace.pipeline import open_lake
+from lace.porcelain import generate
+from tests.cli.conftest import Run
+from tests.cli.conftest import home as home
+from tests.cli.conftest import run as run
+from tests.pipeline.exchange.live import ids
+from tests.pipeline.lakes import lake_of
+
+RECORDS = list(generate(8, 60))
+ALL = """\
+[select]
+SelectHave(P) :- Have(P).
+SelectAdvertised(P,S) :- Advertised(P,S).
+
+[expose to anyone]
+AllowQueryRecord(V,P) :- _Viewer(V), Have(P).
+"""
+
+
+def test_two_lakes_and_a_lace_converge(run: Run, home: Path) -> None:
+    lake_of(home / "A", RECORDS[:40])
+    lake_of(home / "B", RECORDS[20:])
+    (home / "all.policy").write_text(ALL)
+    words = ("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark")
+    dry = run(*words, "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "would receive 20 records" in dry.out
+    done = run(*words, "--report", "page.html")
+    assert done.code == 0, done.err
+    assert "received 20 records" in done.out
+    assert "a fixed point after 2 loops" in done.out
+    assert "What moved" in (home / "page.html").read_text()
+    assert ids(open_lake(home / "A")) == ids(open_lake(home / "B")) == {record.id for record in RECORDS}
+    (told,) = run(*words, "--json").values
+    assert (told["complete"], told["loops"][0]["hashed"], told["compared"]) == (True, 0, 0)
+    assert run("init").code == 0
+    both = run(
+        "lake", "converge", "A", ".", "--policy-a", "all.policy", "--policy-b", "all.policy", "--no-spark"
+    )
+    assert both.code == 0, both.err
+    assert len(run("ls", "--ids").lines) == len(RECORDS)
+
+
+def test_what_is_missing_or_refused_is_said(run: Run, home: Path) -> None:
+    lake_of(home / "A", RECORDS[:3])
+    (home / "all.policy").write_text(ALL)
+    assert run("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark").code != 0
+    without = run("lake", "converge", "A", "A", "--policy-a", "all.policy", "--no-spark")
+    assert without.code == 2
+    assert "--policy-b" in without.err
+    (home / "bad.policy").write_text("[select]\nSelectHave(P).\n")
+    assert run("lake", "converge", "A", "A", "--policy", "bad.policy", "--no-spark").code != 0
