@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test coverage check format bench bench-% soak docs clean
 
 help:            ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 32
 
 # .venv is made once and installed into again only when its inputs change.
 $(BIN)/python:
@@ -50,7 +50,7 @@ format: $(VENV)/.dev  ## let the machine format
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-bench: bench-records bench-datalog bench-spark  ## run every benchmark
+bench: bench-records bench-datalog bench-policy bench-interlace bench-iltp bench-spark bench-spark-exchange ## run every benchmark
 
 bench-datalog: $(VENV)/.bench  ## the rule engine against others
 	$(BIN)/python -m bench.datalog
