@@ -118,8 +118,8 @@ COMMAND = Command(
     "file changes. It says whether the reason is as it was, or made again over a store that lost records "
     "since; and whence the record came. Exit code 1 where it never left.",
     (
-        "lace policy new group mine.policy --set town=u && lace init copy",
-        "lace sync stdio --policy mine.policy --command lace serve stdio --store copy --policy mine.policy",
+        "lace policy new group mine.policy --set town=u && lace init other",
+        "lace sync stdio --policy mine.policy --command lace serve stdio --store other --policy mine.policy",
         "lace why-sent //u//notes//first --peer anonymous",
     ),
     _arguments,
