@@ -70,7 +70,7 @@ def test_erased_records_are_gone_and_forgotten_ones_may_be_allowed(waters: Run) 
     assert done.values[0]["erased"] == [gone]
     assert waters("get", gone, "--lake", "L").code == 1
     assert waters("get", stays, "--lake", "L", "--raw").code == 0
-    assert waters("lake", "allow", gone, "--lake", "L", "--json").values[0]["allowed"] == [gone]
+    assert waters("lake", "allow", gone[:12], "--lake", "L", "--json").values[0]["allowed"] == [gone]
     assert waters("lake", "allow", gone, "--lake", "L").code == 1
     assert waters("lake", "erase", gone, "--lake", "L").code == 1
 
@@ -104,6 +104,7 @@ def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
         "lake", "ingest", "in.records", "bad.records", "--lake", "M", "--dry-run", "--json"
     ).values[0]
     assert (tried["committed"], tried["numbers"]["stored"]) == (False, 120)
+    assert "would reject 1 part" in waters("lake", "ingest", "bad.records", "--lake", "M", "--dry-run").out
     done = waters("lake", "ingest", "in.records", "bad.records", "--lake", "M", "--report", "r.html")
     assert done.code == 0
     assert "stored 120 records" in done.out
@@ -117,6 +118,21 @@ def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
     (home / "worse.records").write_bytes(b"noise")
     assert waters("lake", "ingest", "worse.records", "--lake", "M", "--strict").code == 1
     assert waters("lake", "ingest", "nothing.records", "--lake", "M").code in (1, 7)
+    odd = os.fsdecode(b"odd\xff.records")
+    (home / odd).write_bytes(b"odd")
+    assert waters("lake", "ingest", odd, "--lake", "M", "--report", "r.html").code == 0
+    # A report that cannot be written after the commit takes nothing back.
+    (home / "page").mkdir()
+    (home / "odder.records").write_bytes(b"odder")
+    late = waters("lake", "ingest", "odder.records", "--lake", "M", "--report", "page")
+    assert (late.code, "this run was committed: version 4 holds it" in late.err) == (7, True)
+    assert "nothing of this run" not in late.err
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_done(waters: Run) -> None:
+    done = waters("lake", "ingest", "in.records", "--lake", "L", "--report", "nowhere/r.html")
+    assert (done.code, "nothing of this run was committed" in done.err) == (7, True)
+    assert len(waters("lake", "history", "--lake", "L", "--json").values) == 3
 
 
 @pytest.mark.spark

@@ -55,6 +55,14 @@ def test_a_value_over_the_limit_is_a_fault() -> None:
     assert "over the limit of 1024" in faults(b"Have('" + b"x" * 1025 + b"')\n").faults[0].reason
 
 
+def test_a_fact_of_nine_values_and_a_name_of_the_language_are_faults() -> None:
+    nine = ",".join(["'x'"] * 9).encode()
+    error = faults(b"B(" + nine + b")\nnot('x')\ntrue()\nCardinality('x')\n_B(" + nine + b")\n")
+    assert [fault.line for fault in error.faults] == [1, 2, 3, 4, 5]
+    assert "at most 8" in error.faults[0].reason
+    assert facts(b"B(" + nine[:-4] + b")\n_true()\n")
+
+
 def test_files_and_stdin_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "f").write_bytes(b"Have('a')\n")
     assert read_facts(tmp_path / "f") == [("Have", "a")]

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from lace.datalog import check_proof, parse_program
-from lace.facts import Predicate, facts_of_record
+from lace.facts import RECORD_PREDICATES, Predicate, facts_of_record
 from lace.porcelain import NoSuchTable, SparkLake, Workbench, generate
 from lace.stores import MemoryStore
 from tests.sparkling import spark as spark
 
 pytest.importorskip("pyarrow", reason="the spark extra is not installed")
 
-from lace.pipeline import NotALake, RecordFactsAreTheLakes
-from tests.pipeline.lakes import lake_of
+from lace.pipeline import BadDataFile, NotALake, RecordFactsAreTheLakes
+from tests.pipeline.lakes import flip_unnoticed, lake_of
 
 pytestmark = pytest.mark.spark
 
@@ -97,6 +97,44 @@ def test_reasons_are_those_of_a_store(lake: SparkLake, bench: Workbench) -> None
     ]
     assert told[0] == told[1]
     assert len(told[0]) == 2
+
+
+def test_no_more_answers_come_than_were_asked_for(
+    lake: SparkLake, bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # These two bring everything.
+    monkeypatch.delattr("lace.engines.spark.SparkResult.facts")
+    monkeypatch.delattr("lace.engines.spark.SparkResult.lookup")
+    mine = lake.workbench()
+    for question, is_counted in (
+        ("Have(P), Field(P,N,I,V)", True),
+        ("Field(P,'Group',_,G)", False),
+        ("RecordLink(P,_,_,_,P)", False),
+    ):
+        wanted = bench.ask(question, limit=3)
+        more = None if wanted.more and not is_counted else wanted.more
+        assert mine.ask(question, limit=3) == wanted._replace(more=more), question
+    assert mine.ask(f"Have('{RECORDS[0].id}')").rows == [()]
+
+
+def test_damaged_files_are_told_before_and_while_spark_reads_them(spark: Any, tmp_path: Path) -> None:
+    lake = SparkLake(lake_of(tmp_path / "L", RECORDS[:100]), spark)
+    (file,) = lake.lake.snapshot().of("fields")
+    path = Path(lake.lake.where, file.path)
+    whole = path.read_bytes()
+    bench = lake.workbench()
+    for data, reads in (
+        (whole[:-200] + bytes([whole[-200] ^ 4]) + whole[-199:], lambda: lake.table("fields")),
+        (flip_unnoticed(path, "value"), bench.evaluate),
+    ):
+        path.write_bytes(data)
+        bench.use(parse_program("V(X) :- Field(_,_,_,X)."))
+        with pytest.raises(BadDataFile, match="fsck") as told:
+            reads()
+        assert told.value.fields["path"] == file.path
+    # How many facts there are is in the manifest: no job looks at the files.
+    path.unlink()
+    assert bench._facts.database._engine.sizes(RECORD_PREDICATES)[Predicate("Field", 4)] == file.rows  # type: ignore[attr-defined]
 
 
 def test_a_lake_is_read_as_a_lace(lake: SparkLake) -> None:

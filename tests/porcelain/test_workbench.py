@@ -69,7 +69,9 @@ def test_only_what_is_asked_for_is_evaluated() -> None:
 def test_a_question_is_answered(
     question: str, variables: tuple[str, ...], rows: list[tuple[str, ...]]
 ) -> None:
-    assert bench().ask(question) == (variables, rows)
+    assert bench().ask(question) == (variables, rows, 0)
+    first = bench().ask(question, limit=1)
+    assert first == (variables, rows[:1], max(0, len(rows) - 1))
 
 
 def test_a_question_that_is_no_question_is_refused() -> None:

@@ -33,7 +33,8 @@ class Call(NamedTuple):
 
         note_reports(self.out)
         if self.on_lake():
-            return Lace.open_lake(self.args.lake, version=self.args.at)
+            at, inbox = (getattr(self.args, option, None) for option in ("at", "inbox"))
+            return Lace.open_lake(self.args.lake, version=at, inbox=inbox)
         return Lace.open(self.world.find_lace(self.args.store), read_only=read_only, admit_inner=admit_inner)
 
     def on_lake(self) -> bool:

@@ -14,6 +14,7 @@ from lace.cli.connecting import (
     check_address,
     on_end_signals,
 )
+from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
 from lace.cli.outcomes import size
 from lace.cli.output import count
 from lace.cli.policyfiles import chosen_policy, place_of
@@ -28,6 +29,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--settled", action="store_true", help="end when both sides have what they want for the first time"
     )
+    add_lake_peer(parser)
     add_command(parser)
 
 
@@ -36,10 +38,12 @@ def _run(call: Call) -> int:
 
     address = check_address(call, call.args.address)
     policy, asked = chosen_policy(call), asked_for(call)
-    with call.open() as lace:
-        return asyncio.run(
+    with open_joined(call) as lace:
+        code = asyncio.run(
             _follow(call, lace, lambda: lace.interlace(address, policy, stays_open=True, **asked))
         )
+        fold_joined(call, lace)
+    return code
 
 
 async def _follow(call: Call, lace: Lace, make: Any) -> int:
@@ -131,7 +135,8 @@ COMMAND = Command(
     "stay in exchange with another lace, and tell what happens",
     "What either side stores later goes to the other while this runs. Where the connection breaks it is made "
     "again, after waits that grow. Ctrl-C, or a TERM signal, ends it in good order when both have what they "
-    f"want; twice ends it at once. {CODES} With --json one object a line.",
+    f"want; twice ends it at once. {CODES} With --json one object a line. With --lake "
+    "what came is folded into the tables of the lake at the end.",
     (
         "lace follow stdio --settled --policy both.policy --command lace serve stdio --store copy"
         " --policy both.policy",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage, parse_count
+from lace.cli.lakes import add_inbox
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import place_of
 from lace.cli.tables import short_id, write_table
@@ -47,6 +48,9 @@ def _arguments(parser: ArgumentParser) -> None:
         help=f"at most so many exchanges; of one exchange, so many records of each kind ({SHOWN})",
     )  # fmt: skip
     parser.add_argument("--rules", action="store_true", help="of one exchange: the rules that decided, too")
+    lake = parser.add_argument_group("a lake in place of a store")
+    lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, by serve, sync and follow")
+    add_inbox(lake)
 
 
 def _run(call: Call) -> int:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, spark_if_asked
+from lace.cli.lakes import add_inbox, add_its_lake, add_spark, count_inbox, open_its_lake, spark_if_asked
 from lace.cli.output import count
 
 
@@ -14,6 +14,7 @@ def _arguments(parser: ArgumentParser) -> None:
     add_its_lake(parser)
     parser.add_argument("--at", metavar="VERSION", type=parse_count, help="this version (else: the newest)")
     parser.add_argument("--signatures", action="store_true", help="verify signatures again as well")
+    add_inbox(parser)
     add_spark(parser, "work on Spark there (else: in this process)")
 
 
@@ -21,13 +22,15 @@ def _run(call: Call) -> int:
     from lace.pipeline import fsck
 
     args, out = call.args, call.out
-    found = fsck(open_its_lake(call), spark_if_asked(call), version=args.at, signatures=args.signatures)
+    lake = open_its_lake(call)
+    waiting = count_inbox(lake, out, args.inbox)
+    found = fsck(lake, spark_if_asked(call), version=args.at, signatures=args.signatures)
     if out.as_json:
         out.value({
             "sound": found.is_sound, "version": found.version, "files": found.files, "records": found.records,
             "facts": found.facts, "faults": dict(found.faults),
             "findings": [{"kind": f.kind, "where": f.where, "detail": f.detail} for f in found.findings],
-            "orphans": list(found.orphans),
+            "orphans": list(found.orphans), "waiting": waiting,
         })  # fmt: skip
         return 0 if found.is_sound else 1
     for each in found.findings:

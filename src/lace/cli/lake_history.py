@@ -8,17 +8,20 @@ from itertools import islice
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.lakes import add_its_lake, open_its_lake
+from lace.cli.lakes import add_inbox, add_its_lake, count_inbox, open_its_lake
 from lace.cli.tables import write_table
 
 
 def _arguments(parser: ArgumentParser) -> None:
     add_its_lake(parser)
+    add_inbox(parser)
     parser.add_argument("-n", "--limit", metavar="N", type=parse_count, help="at most so many")
 
 
 def _run(call: Call) -> int:
-    versions = islice(open_its_lake(call).history(), call.args.limit)
+    lake = open_its_lake(call)
+    count_inbox(lake, call.out, call.args.inbox)
+    versions = islice(lake.history(), call.args.limit)
     if call.out.as_json:
         for each in versions:
             call.out.value({

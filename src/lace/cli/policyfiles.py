@@ -9,6 +9,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lace.cli.command import Call
+from lace.cli.lakes import beside_joined
 from lace.cli.output import Output
 from lace.cli.rulefiles import telling
 from lace.errors import InputError
@@ -81,11 +82,11 @@ def load_policy(call: Call, path: str) -> PolicyFile:
 
 def chosen_policy(call: Call) -> PolicyFile:
     """Return our policy: the one that was named, or the one beside the store, or none at all."""
-    from lace.porcelain import parse_policy, store_file
+    from lace.porcelain import parse_policy
 
     if call.args.policy is not None:
         return load_policy(call, call.args.policy)
-    beside = store_file(call.world.find_lace(call.args.store)).with_name(DEFAULT_FILE)
+    beside = beside_joined(call, DEFAULT_FILE)
     if beside.exists():
         return load_policy(call, str(beside))
     call.out.note(f"no --policy and no {DEFAULT_FILE} beside the store: without one, nothing is exposed")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lace.cli.command import Call, Command
 from lace.cli.connecting import parse_seconds
 from lace.cli.grammar import parse_count
+from lace.cli.lakes import add_lake_peer, beside_joined, fold_joined, open_joined
 from lace.cli.passphrases import add_passphrase, open_key
 from lace.cli.policyfiles import DEFAULT_FILE
 from lace.cli.rulefiles import telling
@@ -66,6 +67,7 @@ def _arguments(parser: ArgumentParser) -> None:
     tls.add_argument(
         "--public-certificate", metavar="FILE", help="for ws behind a proxy: the certificate of the proxy"
     )
+    add_lake_peer(parser)
     watch = parser.add_argument_group("watching")
     watch.add_argument("--log", metavar="FILE", help="append the log to this file (else stderr)")
     watch.add_argument("--log-format", metavar="FORMAT", help="json or text (text; json with --json)")
@@ -92,34 +94,35 @@ def _run(call: Call) -> int:
         return 0
     import asyncio
 
-    from lace.cli.serverun import ServerRun, log_of
+    from lace.cli.serverun import ABORTED, ServerRun, log_of
 
     name = arrangement.sign_as
     secret = None if name is None else open_key(call.keyring(), name, call.args)
-    with call.open() as lace, log_of(call, arrangement) as log:
+    with open_joined(call) as lace, log_of(call, arrangement) as log:
 
         def again() -> Arrangement:
             return read_arrangement(path, given)
 
-        return asyncio.run(ServerRun(call, lace, arrangement, again, secret=secret, log=log).serve())
+        code = asyncio.run(ServerRun(call, lace, arrangement, again, secret=secret, log=log).serve())
+        if code != ABORTED:
+            fold_joined(call, lace)
+        return code
 
 
 def _named(call: Call) -> tuple[Path | None, list[tuple[str, str]]]:
     """Return the server file, where there is one, and what the command line says in its words."""
-    from lace.porcelain import store_file
-
     args = call.args
-    beside = store_file(call.world.find_lace(args.store))
+    beside, policy = (beside_joined(call, name) for name in (DEFAULT_SERVER_FILE, DEFAULT_FILE))
     path = None if args.config is None else Path(args.config)
-    if path is None and beside.with_name(DEFAULT_SERVER_FILE).exists():
-        path = beside.with_name(DEFAULT_SERVER_FILE)
+    if path is None and beside.exists():
+        path = beside
     given = [("address", each) for each in args.addresses]
     for option, word in _WORDS.items():
         value = getattr(args, option)
         for each in value if isinstance(value, list) else [value]:
             given += [] if each is None else [(word, f"{each:g}" if isinstance(each, float) else str(each))]
-    if path is None and args.policy is None and beside.with_name(DEFAULT_FILE).exists():
-        given.append(("policy", str(beside.with_name(DEFAULT_FILE))))
+    if path is None and args.policy is None and policy.exists():
+        given.append(("policy", str(policy)))
     return path, given
 
 
@@ -143,7 +146,9 @@ COMMAND = Command(
     "Many exchanges go on at once, over any mixture of addresses. A policy says what everybody gets; a "
     "server file says who gets something else, who is not served, and how much anybody may have. SIGTERM "
     "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file and its policies again. "
-    "The first line on stdout says where the server is, with --json as an object; the log goes to stderr.",
+    "The first line on stdout says where the server is, with --json as an object; the log goes to stderr. "
+    "With --lake a lake is served: what arrives is kept at once in its inbox, and folded into its tables "
+    "when the server is stopped, or after SIGHUP as soon as nobody is connected.",
     (
         "lace policy new group town.policy --set town=u",
         "lace serve tcp:127.0.0.1:0 --policy town.policy --check",

@@ -3,6 +3,7 @@
 Rules of this file:
 1. The first SIGTERM or SIGINT lets exchanges end, the second aborts them, the third ends the process.
 2. SIGHUP reads everything again. What is not understood changes nothing, and the log says why.
+3. A lake is folded, and goes on with its newest version, when it is asked to and nobody is connected.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lace.errors import LaceError
 from lace.porcelain import (
     EXIT_CODES,
     Arrangement,
+    JoinedLake,
     Lace,
     Metrics,
     Reports,
@@ -32,6 +34,10 @@ from lace.porcelain import (
     serve_metrics,
 )
 from lace.signing import Secret
+
+ABORTED = 130
+IDLE_SECONDS = 0.2
+"""How often somebody who waits until nobody is connected looks."""
 
 
 class LogFile:
@@ -93,6 +99,7 @@ class ServerRun:
         """Prepare; `again` reads the arrangement again."""
         self._again = again
         self._reloading: set[asyncio.Task[None]] = set()
+        self._renewing = False
         self._call = call
         self._lace = lace
         self._arrangement = arrangement
@@ -120,7 +127,7 @@ class ServerRun:
         self._log.tell("stopped")
         if self._call.args.once and serving.last is not None:
             return EXIT_CODES[outcome_of(serving.last)]
-        return 130 if self._abort.is_set() else 0
+        return ABORTED if self._abort.is_set() else 0
 
     def _ready(self, serving: Serving, page: str | None) -> None:
         """Say where the server is, to whoever waits for it."""
@@ -204,6 +211,24 @@ class ServerRun:
         renegotiating = serving.reload(arrangement)
         serving.metrics.add("lace_reloads_total", outcome="taken")
         self._log.tell("reloaded", exchanges=len(serving.attending), renegotiating=renegotiating)
+        if isinstance(self._lace, JoinedLake) and not self._renewing:
+            self._renewing = True
+            try:
+                await self._renew(self._lace, serving)
+            finally:
+                self._renewing = False
+
+    async def _renew(self, lake: JoinedLake, serving: Serving) -> None:
+        """Go on with the newest version of a lake, as soon as nobody is in an exchange with this one."""
+        while serving.attending:
+            await asyncio.sleep(IDLE_SECONDS)
+        try:
+            folded = await asyncio.to_thread(lake.renew)
+        except LaceError as error:
+            self._log.tell("renew-refused", code=error.code, error=str(error))
+            return
+        stored = 0 if folded is None else folded.stored
+        self._log.tell("renewed", version=lake.peer.snapshot.version, folded=stored)
 
     def _notify(self, state: str) -> None:
         """Tell systemd, where it started us."""

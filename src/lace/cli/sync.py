@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
+from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
 from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
 from lace.cli.policyfiles import chosen_policy
 
@@ -25,6 +26,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--capture", metavar="FILE", help="write what both sides say to a new file, for `lace replay`"
     )
+    add_lake_peer(parser)
     add_command(parser)
 
 
@@ -55,17 +57,18 @@ def _run(call: Call) -> int:
     args, out = call.args, call.out
     address = check_address(call, args.address)
     policy, asked = chosen_policy(call), asked_for(call)
-    with call.open() as lace, capturing(args.capture, address) as tap, exchange_bar(address) as show:
-        asked["tap"] = tap
-        began = time.monotonic()
-        exchange = lace.interlace(address, policy, **asked)
+    with open_joined(call) as lace:
+        with capturing(args.capture, address) as tap, exchange_bar(address) as show:
+            asked["tap"] = tap
+            began = time.monotonic()
+            exchange = lace.interlace(address, policy, **asked)
 
-        def progress(now: ExchangeProgress) -> None:
-            out.kept = "what came until then is stored"
-            show(now)
+            def progress(now: ExchangeProgress) -> None:
+                out.kept = "what came until then is stored"
+                show(now)
 
-        result = run_sync(exchange, progress)
-        seconds = time.monotonic() - began
+            result = run_sync(exchange, progress)
+            seconds = time.monotonic() - began
         if address == "stdio" and not args.child:
             # Our stdout was the stream, and whoever started us reads it.
             for line in summary(result, exchange.standing(), seconds):
@@ -77,6 +80,7 @@ def _run(call: Call) -> int:
                 write_moved(out, lace, result)
             for line in summary(result, exchange.standing(), seconds):
                 out.line(line)
+        fold_joined(call, lace)
     return EXIT_CODES[outcome_of(result)]
 
 
@@ -84,7 +88,8 @@ COMMAND = Command(
     "sync",
     "exchange records with another lace until both have what they want",
     "What is wanted, and what the other may see, is said by a policy; without one everything is wanted and "
-    f"nothing is shown. What came is stored, whatever happens then. {CODES} With --json one object.",
+    f"nothing is shown. What came is stored, whatever happens then. {CODES} With --json one object. With "
+    "--lake what came is kept at once in the inbox of the lake, and folded into its tables at the end.",
     ("lace sync stdio --policy both.policy --command lace serve stdio --store copy --policy both.policy",),
     _arguments,
     _run,

@@ -9,20 +9,26 @@ Rules of this file:
 2. What was reported stored is in the inbox, on the disk, until a commit of the lake holds it.
 3. A version is read to the end of an exchange; `fold` and `refresh` go on to the newest, under another
    generation, so that whoever follows the store begins anew.
+4. One process at a time has the inbox: what it takes out must not vanish under somebody else's exchange. The
+   system lets go of it with the process, however that ends.
 """
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Container, Iterable, Iterator
+from contextlib import ExitStack
+from errno import EACCES, EAGAIN
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import IO, TYPE_CHECKING, Final, Literal, overload
 
-from lace.errors import Unavailable
+from lace.errors import LimitExceeded, Unavailable
 from lace.facts import Segment
 from lace.pipeline.intake.known import KnownIds
 from lace.pipeline.intake.run import IngestReport, ingest
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.store import LakeStore
+from lace.pipeline.tables import RECORD_TABLES
 from lace.stores import (
     Added,
     Forgotten,
@@ -35,6 +41,7 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Version,
+    file_faults,
 )
 from lace.text import RecordId
 
@@ -46,6 +53,9 @@ if TYPE_CHECKING:
 
 INBOX: Final = "inbox"
 INBOX_FILE: Final = "inbox.sqlite"
+HOLD_FILE: Final = "inbox.lock"
+MOST_RESIDENT: Final = 32_000_000
+"""So many facts of a lake a live exchange holds, unless more are allowed: some three million records."""
 IN_TABLES: Final = StoreRecordId(0)
 """The number of a record that arrives and is in the tables already: nobody looks its row up for that."""
 
@@ -55,23 +65,80 @@ class NoInbox(Unavailable):
 
     code = "lake/no-inbox"
     text = (
-        "{where} is not on a disk of this machine, and what arrives in an exchange must be kept at once;"
-        " let the records arrive in a lace, and ingest that"
+        "{where} is not on a disk of this machine, and what arrives in an exchange must be kept at once: name"
+        " a folder here that it waits in (--inbox), or let it arrive in a lace, and ingest that"
     )
+
+
+class InboxTaken(Unavailable):
+    """An inbox that another process has."""
+
+    code = "lake/inbox-taken"
+    text = (
+        "another process has {where}: the lake is served, in an exchange, or being folded. What waits there"
+        " is put into the tables when that ends"
+    )
+
+
+class TooManyResident(LimitExceeded):
+    """A lake whose facts are more than an exchange may hold."""
+
+    code = "lake/too-many-resident"
+    text = (
+        "{where} has {facts:,} facts, and a live exchange holds all of them in memory: {most:,} are allowed."
+        " Allow more (--max-resident), or let two lakes meet by `lace lake converge`, which needs none"
+    )
+
+
+def inbox_folder(lake: Lake, inbox: str | Path | None = None) -> Path:
+    """Return where what arrives for a lake waits: in its own folder, or in one of its own under `inbox`.
+
+    The lake's generation is in the second name: several lakes may share a folder, and no lake ever takes in
+    what arrived, under another policy, for another one.
+    """
+    if inbox is not None:
+        return Path(inbox, lake.generation)
+    if not isinstance(lake.folder, LocalFolder):
+        raise NoInbox(where=lake.where)
+    return Path(lake.where, INBOX)
+
+
+def count_waiting(lake: Lake, inbox: str | Path | None = None) -> int:
+    """Return how many records wait in the inbox of a lake, whoever has it at the moment."""
+    if inbox is None and not isinstance(lake.folder, LocalFolder):
+        return 0
+    file = inbox_folder(lake, inbox) / INBOX_FILE
+    if not file.exists():
+        return 0
+    with SqliteStore(file, create=False, read_only=True) as store:
+        return sum(store.stats().records.values())
+
+
+def check_resident(lake: Lake, most: int | None = None) -> None:
+    """Refuse a lake that is too large for a live exchange; its manifest alone is read for that."""
+    snapshot, most = lake.snapshot(), MOST_RESIDENT if most is None else most
+    facts = sum(snapshot.rows(table) for table in RECORD_TABLES)
+    if facts > most:
+        raise TooManyResident(where=lake.where, facts=facts, most=most)
 
 
 class LakePeer(LakeStore):
     """A version of a lake and its inbox as one store that records arrive in."""
 
-    def __init__(self, lake: Lake) -> None:
-        if not isinstance(lake.folder, LocalFolder):
-            raise NoInbox(where=lake.where)
-        lake.folder.make(INBOX)
-        self.inbox = SqliteStore(Path(lake.where, INBOX, INBOX_FILE))
-        super().__init__(lake)
-        self._take()
-        # Who was killed between a commit and what follows left records in both.
-        self._settle()
+    def __init__(self, lake: Lake, inbox: str | Path | None = None) -> None:
+        """Open a lake for exchanges; `inbox` is a folder on this machine, where the lake is on none."""
+        self.folder = inbox_folder(lake, inbox)
+        """Where the inbox lies, and what else belongs to the exchanges of this lake."""
+        LocalFolder(str(self.folder)).make("")
+        with ExitStack() as opened:
+            self._hold = opened.enter_context(_take_hold(self.folder))
+            self.inbox = opened.enter_context(SqliteStore(self.folder / INBOX_FILE))
+            super().__init__(lake)
+            self.lake = lake
+            self._take()
+            # Who was killed between a commit and what follows left records in both.
+            self._settle()
+            opened.pop_all()
 
     def _take(self) -> None:
         self._rows_below = self.snapshot.rows("records")
@@ -84,6 +151,7 @@ class LakePeer(LakeStore):
         if newest.version == self.snapshot.version:
             return False
         self.snapshot = newest
+        self.where = f"{self._lake.where} (version {newest.version})"
         self._take()
         return True
 
@@ -192,3 +260,19 @@ class LakePeer(LakeStore):
     def close(self) -> None:
         """Close the inbox; what is in it stays for the next one, or for `fold`."""
         self.inbox.close()
+        self._hold.close()
+
+
+def _take_hold(folder: Path) -> IO[bytes]:
+    """Return a file that nobody else can open this way until it is closed."""
+    with file_faults(folder):
+        file = (folder / HOLD_FILE).open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        if error.errno not in (EAGAIN, EACCES):
+            with file_faults(folder):
+                raise
+        raise InboxTaken(where=str(folder)) from None
+    return file

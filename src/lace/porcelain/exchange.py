@@ -269,6 +269,20 @@ class Exchanges:
         self._sharing = Sharing()
         self._precompiled = Precompiled()
 
+    def load(self) -> None:
+        """Load the facts of the store now: a peer that waits for an answer may run out of patience."""
+        with self._sharing.held():
+            self._snapshots.take((), ())
+
+    def renew(self, change: Callable[[], None]) -> None:
+        """Change the store as a whole, and load it; exchanges that begin meanwhile wait with their rules.
+
+        To be called while none goes on: who has evaluated before looks at the store as it was.
+        """
+        with self._sharing.held():
+            change()
+            self._snapshots.take((), ())
+
     def close(self) -> None:
         """Let go of what was remembered."""
         if isinstance(self._cursors, KeptCursors):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from lace.errors import FactError, LaceError
-from lace.facts import Fact, parse_fact_line
+from lace.facts import Fact, check_fact, parse_fact_line
 from lace.porcelain.rules import STDIN
 from lace.stores import file_faults
 from lace.text import decode_text
@@ -109,5 +109,5 @@ def _fact(line: bytes) -> Fact:
     if text.startswith("_"):
         # 030: a name may begin with _ where it is local, as `_Viewer` is; no fact line that travels has one.
         name, *values = parse_fact_line(text[1:])
-        return (f"_{name}", *values)
-    return parse_fact_line(text)
+        return check_fact((f"_{name}", *values))
+    return check_fact(parse_fact_line(text))

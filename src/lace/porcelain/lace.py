@@ -155,11 +155,18 @@ class Lace:
         return cls(store, journal=journal, history=history_file(file), read_only=read_only)
 
     @classmethod
-    def open_lake(cls, path: str | Path, *, version: int | None = None) -> Lace:
-        """Open a lake for reading, as it is or as it was; nothing here starts Spark."""
-        from lace.pipeline import LakeStore, open_lake
+    def open_lake(
+        cls, path: str | Path, *, version: int | None = None, inbox: str | Path | None = None
+    ) -> Lace:
+        """Open a lake for reading, as it is or as it was; nothing here starts Spark.
 
-        return cls(LakeStore(open_lake(path), version))
+        `inbox` is the folder with its history, where that is not in the lake: see `JoinedLake`.
+        """
+        from lace.pipeline import LakeStore, open_lake
+        from lace.porcelain.joined import lake_history_file
+
+        lake = open_lake(path)
+        return cls(LakeStore(lake, version), history=lake_history_file(lake, inbox), read_only=True)
 
     def make(
         self,
@@ -338,7 +345,17 @@ class Lace:
 
     def allow(self, *references: str) -> list[RecordId]:
         """Let forgotten records in again; return those that were forgotten."""
-        return self.store.allow([self._forgotten(each) for each in references])
+        return self.store.allow([self.find_forgotten(each) for each in references])
+
+    def find_forgotten(self, reference: str) -> RecordId:
+        """Return the id of the one forgotten record that text names."""
+        parsed = parse_reference(reference)
+        if isinstance(parsed, ShortId):
+            kept_out = self.store.forgotten()
+            return choose(
+                parsed, [each for each in kept_out if each.startswith(parsed) or each[2:].startswith(parsed)]
+            )
+        return self.find(reference)
 
     def forgotten(self) -> list[RecordId]:
         """Return what is kept out."""
@@ -491,15 +508,6 @@ class Lace:
         if not self.store.has(record_id):
             self.store.get(record_id)  # raises that it is not here, with the name of the store
         return record_id
-
-    def _forgotten(self, reference: str) -> RecordId:
-        parsed = parse_reference(reference)
-        if isinstance(parsed, ShortId):
-            kept_out = self.store.forgotten()
-            return choose(
-                parsed, [each for each in kept_out if each.startswith(parsed) or each[2:].startswith(parsed)]
-            )
-        return self.find(reference)
 
 
 def _place(target: str | Path | BinaryIO) -> Path | BinaryIO:

@@ -86,6 +86,8 @@ class Answers(NamedTuple):
     variables: tuple[str, ...]
     rows: list[Values]
     """The values of the variables, sorted as text, each row once; one empty row is a plain yes."""
+    more: int | None = 0
+    """How many answers the limit left out; None where there are more and nobody counted them."""
 
 
 class RuleProfile(NamedTuple):
@@ -130,10 +132,9 @@ class Evaluated:
         An engine that holds more facts than this process can streams them.
         """
         wanted = sorted(self.compiled.wanted if predicates is None else predicates)
-        stream = getattr(self.result, "sorted_rows", None)
-        rows: Callable[[Predicate], Iterable[Values]]
-        rows = self.result.facts if stream is None else lambda predicate: stream(predicate, limit)
-        return islice(((p.name, *values) for p in wanted for values in rows(p)), limit)
+        result = self.result
+        rows = ((p.name, *values) for p in wanted for values in _sorted_rows(result, p, limit))
+        return islice(rows, limit)
 
     def profile(self) -> list[RuleProfile]:
         """Say what each rule cost; one that was not needed is not there. The embedded engine counts this."""
@@ -223,18 +224,22 @@ class Workbench:
         self._kept = self._run(self._program, compile_wanted(self._program, more))
         return self._kept
 
-    def ask(self, question: Question | str) -> Answers:
-        """Answer a question: one atom, or a body as long as you like."""
+    def ask(self, question: Question | str, *, limit: int | None = None) -> Answers:
+        """Answer a question: one atom, or a body as long as you like; with a limit, its first answers.
+
+        An engine elsewhere sends no more than the limit, and one that tells whether there are more.
+        """
         if isinstance(question, str):
             question = read_question(question, self._program)
         atom = question.atom
+        most = None if limit is None else limit + 1
         if atom is not None:
-            return Answers(question.variables, self._look_up(atom, question.variables))
+            return _answers(question, self._look_up(atom, question.variables, most), limit)
         program = make_program((*self._program.rules, question.rule))
         asked = question.rule.head.predicate
         self._refresh()
         found = self._run(program, compile_program(program, (asked,))).result
-        return Answers(question.variables, found.facts(asked))
+        return _answers(question, _sorted_rows(found, asked, most), limit, found.count(asked))
 
     def why(self, fact: Fact) -> Proof | None:
         """Return a proof of a fact, or None where it does not hold."""
@@ -244,16 +249,27 @@ class Workbench:
         """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
         return self._explain(fact).why_not(fact, budget=self._explaining())
 
-    def _look_up(self, atom: Atom, variables: tuple[str, ...]) -> list[Values]:
+    def _look_up(self, atom: Atom, variables: tuple[str, ...], most: int | None) -> Iterable[Values]:
+        """Return what the variables of an atom can be, sorted; where an engine cuts, at most so many."""
         result = self._evaluate_for(atom.predicate).result
         pattern = tuple(term.value if isinstance(term, Const) else None for term in atom.terms)
-        names = [(at, term.name) for at, term in enumerate(atom.terms) if isinstance(term, Var)]
-        found = set()
-        for row in result.lookup(atom.predicate, pattern):
-            binding = {name: row[at] for at, name in names}
-            if all(row[at] == binding[name] for at, name in names):
-                found.add(tuple([binding[name] for name in variables]))
-        return sorted(found)
+        places: dict[str, list[int]] = {}
+        for at, term in enumerate(atom.terms):
+            if isinstance(term, Var):
+                places.setdefault(term.name, []).append(at)
+        alike = [(first, again) for first, *rest in places.values() for again in rest]
+        shown = tuple([places[name][0] for name in variables])
+        matches = getattr(result, "sorted_matches", None)
+        if matches is not None:
+            found: Iterable[Values] = matches(atom.predicate, pattern, alike, shown, most)
+            return found
+        return sorted(
+            {
+                tuple([row[at] for at in shown])
+                for row in result.lookup(atom.predicate, pattern)
+                if all(row[first] == row[again] for first, again in alike)
+            }
+        )
 
     def _evaluate_for(self, predicate: Predicate) -> Evaluated:
         if predicate in self._program.heads:
@@ -303,6 +319,25 @@ class Workbench:
     def _drop(self) -> None:
         self._kept = None
         self._explainer = None
+
+
+def _sorted_rows(result: Result, predicate: Predicate, limit: int | None) -> Iterable[Values]:
+    """Return derived facts in the order of their texts; an engine that holds many streams them, and cuts."""
+    stream: Callable[[Predicate, int | None], Iterable[Values]] | None
+    stream = getattr(result, "sorted_rows", None)
+    return result.facts(predicate) if stream is None else stream(predicate, limit)
+
+
+def _answers(
+    question: Question, rows: Iterable[Values], limit: int | None, total: int | None = None
+) -> Answers:
+    """Return the first answers, and how many more there are, where that is known."""
+    found = rows if isinstance(rows, list) else list(rows)
+    if limit is None or len(found) <= limit:
+        return Answers(question.variables, found)
+    if isinstance(rows, list):
+        total = len(found)
+    return Answers(question.variables, found[:limit], None if total is None else total - limit)
 
 
 def compile_wanted(program: Program, wanted: Iterable[Predicate] | None = None) -> RelationProgram:

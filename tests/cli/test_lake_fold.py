@@ -1,0 +1,112 @@
+"""A lake that is served, syncs and follows by the verbs, is killed, and is folded."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.porcelain import Lace
+from tests.cli.conftest import Run
+from tests.cli.servers import SECONDS, answering, kept_open, start
+from tests.porcelain.talking import OPEN, notes, stocked
+
+pytest.importorskip("pyarrow", reason="the spark extra is not installed")
+
+from lace.pipeline import count_waiting, open_lake
+from tests.pipeline.lakes import lake_of
+
+
+@pytest.fixture
+def waters(run: Run, home: Path) -> Run:
+    """A lake `L` of five records, and a policy in it that says what is exchanged."""
+    lake_of(home / "L", notes("lake", 5))
+    (home / "L" / "exchange.policy").write_text(OPEN)
+    return run
+
+
+def test_options_of_a_lake_that_cannot_be_are_refused_before_anybody_is_asked(waters: Run) -> None:
+    far = "unix:/nowhere"
+    assert waters("sync", far, "--max-resident", "5").code == 2
+    assert waters("serve", far, "--inbox", "here").code == 2
+    assert waters("follow", far, "--lake", "L", "--store", "here").code == 2
+    for verb in ("sync", "follow", "serve"):
+        large = waters(verb, far, "--lake", "L", "--max-resident", "5", "--json")
+        assert (large.code, large.error["code"]) == (6, "lake/too-many-resident")
+    assert waters("sync", far, "--lake", "none").code == 1
+    # What is not reached changes nothing, and leaves nothing to fold.
+    assert waters("sync", far, "--lake", "L").code == 9
+    assert waters("lake", "fold", "--lake", "L").out == "nothing waits in the inbox; version 1\n"
+    checked = waters("serve", "tcp:127.0.0.1:0", "--lake", "L", "--check", "--json")
+    assert checked.values[0]["policy"] == "L/exchange.policy"
+
+
+@pytest.mark.net
+def test_a_lake_syncs_and_follows(waters: Run, home: Path) -> None:
+    laptop = stocked(notes("laptop", 3))
+    with answering(home / "socket", kept_open(laptop)) as address:
+        done = waters("sync", address, "--lake", "L", "--report")
+        assert done.code == 0, done.err
+        assert "received: 3 records" in done.out
+        assert "sent: 5 records" in done.out
+        assert "folded 3 records into the tables; version 2" in done.err
+        laptop.put_records(notes("later", 2))
+        followed = waters("follow", address, "--lake", "L", "--settled", "--json")
+        assert followed.code == 0, followed.err
+        assert "folded 2 records into the tables; version 3" in followed.err
+    assert len(waters("ls", "--lake", "L", "--ids").lines) == 10
+    told = [(each["came"], each["left"]) for each in waters("history", "--lake", "L", "--json").values]
+    assert told == [(2, 0), (3, 5)]
+
+
+def serve(home: Path) -> tuple[subprocess.Popen[str], str]:
+    server = start("serve", "tcp:127.0.0.1:0", "--lake", home / "L", "--json", home=home)
+    assert server.stdout is not None
+    ready: Any = json.loads(server.stdout.readline())
+    return server, ready["addresses"][0]
+
+
+@pytest.mark.net
+def test_a_serving_lake_that_is_killed_loses_nothing_and_has_nothing_twice(waters: Run, home: Path) -> None:
+    policy = ("--store", "laptop", "--policy", "L/exchange.policy")
+    with Lace.init(home / "laptop") as laptop:
+        laptop.put_records(notes("laptop", 3))
+    server, address = serve(home)
+    try:
+        assert waters("sync", address, *policy).code == 0
+        busy = waters("lake", "fold", "--lake", "L", "--json")
+        assert busy.error["code"] == "lake/inbox-taken"
+    finally:
+        server.kill()
+        server.communicate(timeout=SECONDS)
+    assert len(waters("ls", "--lake", "L", "--ids").lines) == 5
+    assert "3 records in the inbox" in waters("lake", "history", "--lake", "L").err
+    assert waters("lake", "fsck", "--lake", "L", "--json").values[0]["waiting"] == 3
+    with Lace.open(home / "laptop") as laptop:
+        laptop.put_records(notes("more", 2))
+    server, address = serve(home)
+    try:
+        assert "received: 0 records" in waters("sync", address, *policy).out
+        server.send_signal(signal.SIGHUP)
+        assert server.stderr is not None
+        while "renewed" not in (line := server.stderr.readline()):
+            assert line, "the server has ended"
+        assert (json.loads(line)["version"], json.loads(line)["folded"]) == (2, 5)
+        with Lace.open(home / "laptop") as laptop:
+            laptop.put_records(notes("last", 1))
+        assert waters("sync", address, *policy).code == 0
+    finally:
+        server.send_signal(signal.SIGTERM)
+        log = server.communicate(timeout=SECONDS)[1]
+    assert server.returncode == 0
+    assert "folded 1 record into the tables; version 3" in log
+    assert waters("lake", "fold", "--lake", "L", "--json").values == [
+        {"stored": 0, "known": 0, "refused": 0, "version": 3}
+    ]
+    assert len(waters("ls", "--lake", "L", "--ids").lines) == 11
+    sound = waters("lake", "fsck", "--lake", "L", "--json").values[0]
+    assert (sound["sound"], sound["waiting"], count_waiting(open_lake(home / "L"))) == (True, 0, 0)
