@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
-from lace.engines import driver, whole
+from lace.engines import columnar, driver, index, quick, whole
 
-MODES = {
-    "as it chooses": (driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS),
-    "columns only": (0, 0, -1, 0),
-    "loops only": (1 << 60, 1 << 60, -1, 0),
-    "whole programs": (driver.FEW, driver.SMALL, 1 << 60, 0),
-    "walked programs": (driver.FEW, driver.SMALL, 1 << 60, 1 << 60),
+_LOOPS = {(driver, "FEW"): 1 << 60, (driver, "SMALL"): 1 << 60, (whole, "MOST_ROWS"): -1}
+_COLUMNS = {(driver, "FEW"): 0, (driver, "SMALL"): 0, (whole, "MOST_ROWS"): -1}
+
+MODES: dict[str, dict[tuple[ModuleType, str], int]] = {
+    "as it chooses": {},
+    "columns only": _COLUMNS,
+    "columns in pieces": {**_COLUMNS, (columnar, "PIECE"): 3, (index, "PIECE"): 3},
+    "loops only": _LOOPS,
+    "loops that prove too long": {**_LOOPS, (quick, "MOST_STEPS"): 3},
+    "whole programs": {(whole, "MOST_ROWS"): 1 << 60, (whole, "WALKS"): 0},
+    "walked programs": {(whole, "MOST_ROWS"): 1 << 60, (whole, "WALKS"): 1 << 60},
 }
 
 
 @contextmanager
 def mode(name: str) -> Iterator[None]:
     """Run programs in one way only."""
-    before = driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS
-    driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS = MODES[name]
+    before = {place: getattr(*place) for place in MODES[name]}
     try:
+        for place, value in MODES[name].items():
+            setattr(*place, value)
         yield
     finally:
-        driver.FEW, driver.SMALL, whole.MOST_ROWS, whole.WALKS = before
+        for place, value in before.items():
+            setattr(*place, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
@@ -125,6 +126,87 @@ def test_the_closure_of_a_clique_and_256_strata_and_ten_thousand_atoms_come_out(
     assert len(run(many, WIDE)) == len(WIDE)
 
 
+def ticking(fails: type[BaseException] | None = None, at: int = 1 << 60) -> Callable[[], float]:
+    """Return a clock that goes on by one each time it is looked at, and may break."""
+    ticks = count()
+
+    def now() -> float:
+        tick = next(ticks)
+        if fails is not None and tick >= at:
+            raise fails
+        return tick
+
+    return now
+
+
+LONG = {
+    "a cross product": ("A(X,Y,Z) :- B(X), B(Y), B(Z), X != Y.", WIDE[:60]),
+    "few rows against many": ("A(T,X,Y) :- One(T), B(X), B(Y).", [("One", "1"), *WIDE]),
+    "nothing comes out": (
+        "A() :- B(X), B(Y), B(Z), LexCompare(X,'<',Y), LexCompare(Y,'<',Z), LexCompare(Z,'<',X).",
+        WIDE[:90],
+    ),
+    "rows that are only counted": (
+        "A(X,Y) :- One(T), D(T,X,Y), Cardinality(E(Z,Y,Z),'<','1').",
+        [("One", "1"), *(("D", "1", f"x{at}", f"y{at % 4}") for at in range(1000))]
+        + [("E", f"z{at}", f"y{at % 4}", f"z{at}") for at in range(2000)],
+    ),
+    "a closure": (CLOSURE, chain(700)),
+    "a rank in which everybody stands twice": (
+        "Before(P,Q) :- C(P,T), C(Q,T), LexCompare(Q,'>',P).\n"
+        "A(P) :- C(P,_), Cardinality(Before(P,_),'<','900').",
+        [("C", f"p{at}", f"t{time}") for at in range(600) for time in (at % 2, 2)],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", MODES)
+@pytest.mark.parametrize("case", LONG)
+def test_the_clock_is_looked_at_before_anything_is_derived(case: str, way: str) -> None:
+    text, facts = LONG[case]
+    program = compile_program(parse_program(text), None if case != list(LONG)[-1] else [Predicate("A", 1)])
+    budget = Budget(EvaluationLimits(seconds=1), now=ticking())
+    with mode(way), pytest.raises(EvaluationStopped, match="seconds"):
+        Database(facts).evaluate(program, budget)
+    assert budget.derived <= len(facts)
+
+
+@pytest.mark.parametrize("way", MODES)
+def test_a_head_without_variables_counts_its_matches_and_keeps_one(way: str) -> None:
+    program = compile_program(parse_program("A() :- B(X), B(Y), X != Y."))
+    with mode("columns only" if way == "columns in pieces" else way):
+        running = Database(WIDE[:300]).evaluate(program)
+    assert running.result().all_facts() == {("A",)}
+    assert running.costs[0].rows == 300 * 299
+
+
+@pytest.mark.parametrize("way", MODES)
+def test_what_is_derived_counts_as_memory(way: str) -> None:
+    enough = 4 * 2 * 30 * 29
+    with mode(way):
+        assert len(run("A(X,Y) :- B(X), B(Y), X != Y.", WIDE[:30], memory_bytes=2 * enough)) == 870
+        with pytest.raises(EvaluationStopped, match="memory_bytes"):
+            run("A(X,Y) :- B(X), B(Y), X != Y.", WIDE[:30], memory_bytes=enough - 1)
+
+
+def test_a_closure_that_would_pass_a_limit_is_not_made() -> None:
+    budget = Budget(EvaluationLimits(derived_per_predicate=5000, memory_bytes=1 << 20))
+    with pytest.raises(EvaluationStopped, match="derived_per_predicate"):
+        Database(chain(4000)).evaluate(compile_program(parse_program(CLOSURE)), budget)
+    assert budget.derived < 10_000
+
+
+def test_an_item_that_stands_twice_in_an_order_costs_no_pairs() -> None:
+    text = (
+        "Before(P,Q) :- C(P,T), C(Q,U), LexCompare(U,'>',T).\n"
+        "New(P) :- C(P,_), Cardinality(Before(P,_),'<','2')."
+    )
+    facts = [("C", f"p{at}", f"{at:06}") for at in range(5000)] + [("C", "p0", "zz")]
+    program = compile_program(parse_program(text), [Predicate("New", 1)])
+    budget = Budget(EvaluationLimits(steps=6000, memory_bytes=1 << 16))
+    assert Database(facts).evaluate(program, budget).result().all_facts() == {("New", "p4999")}
+
+
 @pytest.mark.parametrize("way", MODES)
 def test_after_a_stopped_insert_everything_is_as_before(way: str) -> None:
     with mode(way):
@@ -136,3 +218,45 @@ def test_after_a_stopped_insert_everything_is_as_before(way: str) -> None:
         assert running.result().all_facts() == before
         after = running.insert([("Edge", "n00030", "n00031")]).all_facts()
     assert after == evaluate(parse_program(ROUNDS), [*chain(30), ("Edge", "n00030", "n00031")])
+
+
+@pytest.mark.parametrize("way", MODES)
+def test_a_refused_insert_evaluates_nothing_again(way: str) -> None:
+    with mode(way):
+        running = Database(chain(30)).evaluate(compile_program(parse_program(ROUNDS)))
+        runs, rounds = {rule: cost.runs for rule, cost in running.costs.items()}, dict(running.rounds)
+        before = running.result()
+        steps = {fact: before.step(Predicate("Path", 2), fact) for fact in before.facts(Predicate("Path", 2))}
+        with pytest.raises(EvaluationStopped):
+            running.insert([("Edge", "n00030", "n00031")], Budget(EvaluationLimits(steps=3)))
+        assert {rule: cost.runs - runs[rule] for rule, cost in running.costs.items()} in (
+            {0: 1, 1: 0},
+            {0: 1, 1: 1},
+        )
+        after = running.result()
+    assert dict(running.rounds) == rounds
+    assert {fact: after.step(Predicate("Path", 2), fact) for fact in steps} == steps
+
+
+CHANGING = "Path(X,Y) :- Edge(X,Y).\nPath(X,Z) :- Path(X,Y), Edge(Y,Z).\nEnd(Y) :- Path(_,Y), not Edge(Y,_)."
+
+
+@pytest.mark.parametrize("fails", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("way", MODES)
+def test_whatever_interrupts_a_change_everything_is_as_before(way: str, fails: type[BaseException]) -> None:
+    facts = [*chain(5), ("Path", "n00001", "n00002"), ("Path", "given", "n00000")]
+    added, taken = [("Edge", "n00005", "n00006"), ("Edge", "x", "n00000")], [("Edge", "n00001", "n00002")]
+    program = parse_program(CHANGING)
+    with mode(way):
+        running = Database(facts).evaluate(compile_program(program))
+        before = running.result().all_facts()
+        limits = EvaluationLimits(seconds=1 << 60)
+        for at in range(1, 100):
+            try:
+                result = running.change(added, taken, Budget(limits, now=ticking(fails, at)))
+                break
+            except fails:
+                assert running.result().all_facts() == before
+        assert at > 5
+        assert result.all_facts() == evaluate(program, (set(facts) | set(added)) - set(taken))
+        assert running.change(taken, added).all_facts() == before == evaluate(program, facts)

@@ -184,6 +184,38 @@ def test_steps_of_parts_that_never_meet_add_up(tiny: SparkSession) -> None:
     assert budget.steps == steps
 
 
+def test_what_one_relation_was_supplied_with_changes_no_columns_of_another(tiny: SparkSession) -> None:
+    from lace.engines.spark.new_rows import Candidates, compute_new
+    from lace.engines.spark.relation import Relation
+
+    rows = tiny.createDataFrame([("a",), ("b",)], "c0 string")
+    plain, supplied = Predicate("P", 1), Predicate("Q", 1)
+    both = (Relation(plain), Relation(supplied, rows.filter("c0 = 'a'"), 1))
+    found = compute_new([Candidates(relation, 0, [rows]) for relation in both])
+    # A later round without the other has to find these parts with the same columns, to put them together.
+    assert found[plain].frame.columns == ["c0", "step"]
+    assert found[supplied].frame.columns == ["c0", "step", "given"]
+    assert [(new.count, new.fresh) for new in found.values()] == [(2, 2), (2, 1)]
+
+
+def test_to_ask_twice_whether_a_closure_is_taken_at_once_costs_no_steps(
+    tiny: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lace.engines.spark.loop import closes_at_once
+    from lace.engines.spark.state import State
+
+    monkeypatch.setattr("lace.engines.spark.loop.SMALL", 0)
+    monkeypatch.setattr("lace.engines.spark.loop.NODES", 2)
+    edge, budget = Predicate("Edge", 2), Budget()
+    program = compiled("Path(X,Y) :- Edge(X,Y).\nPath(X,Z) :- Path(X,Y), Edge(Y,Z).")
+    (component,) = program.components
+    frame = tiny.createDataFrame([("a", "b"), ("b", "c")], "c0 string, c1 string")
+    # Parts ask, and where a limit is in doubt the loop asks again.
+    state = State(tiny, {edge: frame}, {edge: 2})
+    assert not any(closes_at_once(state, component, budget, program.derived()) for _ in range(2))
+    assert budget.steps == 0
+
+
 def test_the_engine_and_what_it_gives_are_what_the_port_says(tiny: SparkSession) -> None:
     engine = engine_over(tiny, [("B", "x"), ("Other", "o", "p")])
     assert isinstance(engine, Engine)

@@ -60,6 +60,17 @@ def test_each_limit_stops_where_the_embedded_engine_stops(
     assert stopped.value.fields["bound"] == bound - 1
 
 
+@pytest.mark.parametrize("limit", ["derived_per_predicate", "derived_total"])
+def test_what_is_only_supplied_is_not_derived_and_what_is_both_is(tiny: SparkSession, limit: str) -> None:
+    program = compile_program(parse_program("A(X) :- B(X)."))
+    facts = [("A", "1"), ("A", "2"), ("A", "3"), ("A", "4"), ("B", "1"), ("B", "2"), ("B", "x")]
+    assert needed("A(X) :- B(X).", facts, limit) == 3
+    engine = engine_over(tiny, facts, strategy="loop")
+    engine.evaluate(program, Budget(EvaluationLimits(**{limit: 3})))
+    with pytest.raises(EvaluationStopped, match=limit):
+        engine.evaluate(program, Budget(EvaluationLimits(**{limit: 2})))
+
+
 def test_a_cross_product_ends_in_its_budget(tiny: SparkSession) -> None:
     text = "A(S,T,U,V,W,X,Y,Z) :- B(S), B(T), B(U), B(V), B(W), B(X), B(Y), B(Z)."
     engine = engine_over(tiny, WIDE, strategy="loop")
@@ -81,13 +92,17 @@ def test_facts_of_one_evaluation_and_time_have_their_limits(tiny: SparkSession) 
 def test_what_is_wrong_with_frames_strategies_and_jobs_is_said(tiny: SparkSession) -> None:
     from pyspark.sql import functions as F
 
-    from lace.engines.spark import SparkEngine, SparkFailed, UnknownStrategy, WrongFrame
+    from lace.engines.spark import NullInFrame, SparkEngine, SparkFailed, UnknownStrategy, WrongFrame
 
     b = Predicate("B", 1)
     with pytest.raises(WrongFrame, match="B/1"):
         SparkEngine(tiny, {b: tiny.range(3)})
     with pytest.raises(UnknownStrategy, match="quick"):
         SparkEngine(tiny, {}, strategy="quick")
+    program = compile_program(parse_program("A(X) :- B(X)."))
+    holes = tiny.createDataFrame([("a",), (None,)], "x string")
+    with pytest.raises(NullInFrame, match=r"B/1 has NULL in 1 of its rows.*dropna"):
+        SparkEngine(tiny, {b: holes}).evaluate(program)
     broken = tiny.range(3).select(F.raise_error(F.lit("the disk is gone")).cast("string").alias("x"))
     with pytest.raises(SparkFailed, match="the disk is gone") as failed:
         SparkEngine(tiny, {b: broken}, strategy="loop").evaluate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lace.pipeline import Change, Lake, create_lake
@@ -44,3 +45,22 @@ def damage(lake: Lake, record_id: RecordId) -> None:
             lake.commit(snapshot, Change("damage", "damage", (written,), (file,)))
             return
     raise AssertionError(f"{record_id} is not in the lake")
+
+
+def flip_unnoticed(path: Path, column: str) -> bytes:
+    """Return a data file's bytes with one bit of a column changed, so that only its checksum can tell."""
+    whole = path.read_bytes()
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    place = next(group.column(at) for at in range(11) if group.column(at).path_in_schema == column)
+    begin = place.dictionary_page_offset or place.data_page_offset
+    before = pq.read_table(path, columns=[column])
+    for at in range(begin + 100, begin + place.total_compressed_size):
+        changed = whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :]
+        try:
+            read = pq.read_table(pa.BufferReader(changed), columns=[column])
+            read.validate(full=True)
+        except (OSError, pa.ArrowException):
+            continue
+        if not read.equals(before):
+            return changed
+    raise AssertionError(f"every change of {column} is noticed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lace.pipeline import CannotStart, MasterUnreachable, NoSpark, OtherSession, ship_code, start_session
-from lace.pipeline.spark import SETTINGS
+from lace.pipeline.spark import SETTINGS, uninterrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -226,3 +227,24 @@ def test_a_master_that_spark_does_not_know_is_told() -> None:
     )
     done = run(program)
     assert done.stdout.startswith("Spark did not start with nonsense: "), done.stderr
+
+
+def test_an_interrupt_waits_until_spark_has_started_and_a_second_one_does_not() -> None:
+    done = []
+
+    def start(presses: int) -> None:
+        with uninterrupted():
+            for _ in range(presses):
+                signal.raise_signal(signal.SIGINT)
+            done.append(presses)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        start(0)
+        for presses in (1, 2):
+            with pytest.raises(KeyboardInterrupt):
+                start(presses)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == [0, 1]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from pyspark.sql.datasource import EqualTo
 
-from lace.pipeline import Lake, open_lake
+from lace.pipeline import BadDataFile, Lake, VersionRemoved, open_lake, optimize, vacuum
+from lace.pipeline.datasource import LaceReader
+from lace.pipeline.intake.sources import resolve
 from lace.pipeline.store import LakeIsRead, LakeStore
 from lace.porcelain import Shape, generate
 from lace.record import Record
 from lace.stores import MemoryStore, NotStored, RottenRecord
 from lace.text import RecordId
 from tests.facts.source_contract import RECORD_SETS, FactSourceContract
-from tests.pipeline.lakes import damage, lake_of
+from tests.pipeline.lakes import damage, flip_unnoticed, lake_of
 
 RECORDS = list(generate(5, 2500, shape=Shape(sealed=60)))
 
@@ -118,6 +122,54 @@ def test_rotten_bytes_are_told_and_never_handed_out(tmp_path: Path, caplog: pyte
             store.get(RECORDS[7].id)
         assert [each.record_id for each in store.verify().rotten] == [RECORDS[7].id]
         assert sum(map(len, store.segments())) == 49
+
+
+def test_damage_is_told_by_every_way_to_read(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "L", RECORDS[:300])
+    (file,) = lake.snapshot().of("records")
+    path = Path(lake.where, file.path)
+    whole = path.read_bytes()
+    store, stranger = LakeStore(lake), RecordId(f"P.{'0' * 43}.H3")
+    condition = LaceReader("records", ["id"], resolve([lake.where]))
+    assert list(condition.pushFilters([EqualTo(("type",), "P")])) == []
+    readers: dict[str, Callable[[], object]] = {
+        "ids": lambda: list(store.ids()),
+        "stats": store.stats,
+        "find": lambda: store.find("P"),
+        "newest": lambda: store.newest("u", "a", "n"),
+        "segments": lambda: list(store.segments()),
+        "rows": lambda: store.snapshot.dataset("records").to_table(columns=["id", "type"]),
+        "format lace": lambda: [list(condition.read(part)) for part in condition.partitions()],
+    }
+
+    def is_told(data: bytes | None, names: Iterable[str], reason: str | None = None) -> None:
+        if data is None:
+            path.unlink()
+        else:
+            path.write_bytes(data)
+        for name in names:
+            with pytest.raises(BadDataFile, match=reason) as told:
+                readers[name]()
+            assert (told.value.code, told.value.fields["path"]) == ("lake/bad-data", file.path), name
+            assert "fsck" in str(told.value)
+        path.write_bytes(whole)
+
+    is_told(flip_unnoticed(path, "id"), (each for each in readers if each != "stats"))
+    is_told(whole[:-200] + bytes([whole[-200] ^ 4]) + whole[-199:], readers, "footer")
+    is_told(whole[: len(whole) // 2], readers)
+    is_told(None, readers, "no such file")
+    assert not store.has(stranger)
+
+
+def test_a_reader_that_vacuum_overtakes_hears_that_its_version_is_gone(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "L", RECORDS[:20], RECORDS[20:40])
+    rows = LakeStore(lake).ids()
+    next(rows)
+    optimize(lake)
+    vacuum(lake, older_than=0, grace=0)
+    with pytest.raises(VersionRemoved, match="no longer there, vacuum removed it"):
+        list(rows)
+    assert len(list(LakeStore(lake).ids())) == 40
 
 
 def test_an_empty_lake_is_an_empty_store(tmp_path: Path) -> None:

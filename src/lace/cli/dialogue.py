@@ -154,19 +154,21 @@ class Dialogue:
             question = read_question(line, bench.program, bench.supplied())
         except RulesRefused as error:
             raise refuse_rules(INPUT, self._placed(error.diagnostics)) from None
-        answers = bench.ask(question)
-        shown = answers.rows[: self._limit]
+        answers = bench.ask(question, limit=self._limit)
+        shown, more = answers.rows, answers.more
         lines = [answer_line(answers, row) for row in shown]
-        more = len(answers.rows) - len(shown)
-        if more:
-            lines.append(f"… and {more:,} more")
-        if answers.variables or not answers.rows:
-            lines.append(count(len(answers.rows), "answer") if answers.variables else "no")
+        total = None if more is None else len(shown) + more
+        if more != 0:
+            lines.append("… and more" if more is None else f"… and {more:,} more")
+        if total is None:
+            lines.append(f"more than {count(len(shown), 'answer')}")
+        elif answers.variables or not total:
+            lines.append(count(total, "answer") if answers.variables else "no")
         value = {
             "question": str(question),
             "variables": list(answers.variables),
             "answers": [list(row) for row in shown],
-            "count": len(answers.rows),
+            "count": total,
         }
         return Reply(lines, value, self._placed(question.warnings))
 

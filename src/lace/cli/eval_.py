@@ -80,14 +80,14 @@ def _answers(call: Call, bench: Workbench) -> int:
         question = read_question(call.args.query, bench.program, bench.supplied())
     tell_warnings(call.out, question.warnings, "the question")
     with evaluating(call):
-        answers = bench.ask(question)
-    shown = answers.rows[: call.args.limit]
-    for row in shown:
+        answers = bench.ask(question, limit=call.args.limit)
+    for row in answers.rows:
         call.out.result(answer_line(answers, row), dict(zip(answers.variables, row, strict=True)))
-    if not answers.variables and not answers.rows and not call.out.as_json:
+    found = bool(answers.rows) or answers.more != 0
+    if not answers.variables and not found and not call.out.as_json:
         call.out.line("no")
-    _tell_more(call.out, len(answers.rows) - len(shown), "answer", "answers")
-    return 0 if answers.rows else 1
+    _tell_more(call.out, answers.more, "answer", "answers")
+    return 0 if found else 1
 
 
 def answer_line(answers: Answers, row: Sequence[str]) -> str:
@@ -123,8 +123,10 @@ def _tell_report(call: Call, result: Result) -> None:
             out.note(str(component))
 
 
-def _tell_more(out: Output, more: int, noun: str, nouns: str) -> None:
-    if more:
+def _tell_more(out: Output, more: int | None, noun: str, nouns: str) -> None:
+    if more is None:
+        out.note(f"and more {nouns}, which nobody counted")
+    elif more:
         out.note(f"and {count(more, noun, nouns)} more")
 
 

@@ -1,4 +1,4 @@
-"""lace lake init, ingest, converge, history, rejects, optimize, vacuum, fsck, erase, allow"""
+"""lace lake init, ingest, converge, fold, history, rejects, optimize, vacuum, fsck, erase, allow"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from lace.cli import (
     lake_converge,
     lake_erase,
+    lake_fold,
     lake_fsck,
     lake_history,
     lake_ingest,
@@ -30,7 +31,8 @@ COMMAND = Command(
     "lake",
     "keep records by the million in a folder of tables, with Spark",
     "Other verbs read a lake as they read a store: ls, get, facts, export, verify, stat, eval, why and "
-    "whynot with --lake. A lake needs the extra `spark`: pip install 'lace-py[spark]'.",
+    "whynot with --lake; serve, sync and follow let one take part in exchanges. "
+    "A lake needs the extra `spark`: pip install 'lace-py[spark]'.",
     ("lace lake init waters", "lace lake history --lake waters"),
     _no_arguments,
     _only_verbs,
@@ -41,6 +43,7 @@ COMMAND = Command(
                 lake_init,
                 lake_ingest,
                 lake_converge,
+                lake_fold,
                 lake_history,
                 lake_rejects,
                 lake_optimize,

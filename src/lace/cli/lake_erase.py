@@ -9,20 +9,19 @@ from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, spark_if_aske
 from lace.cli.output import count
 
 
-def _records(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "records",
-        metavar="RECORD",
-        nargs="+",
-        help="ids, beginnings of ids, or //group//app//name for the newest",
-    )
-    add_its_lake(parser)
-
-
 def _erase_arguments(parser: ArgumentParser) -> None:
-    _records(parser)
+    _records(parser, "ids, beginnings of ids, or //group//app//name for the newest")
     parser.add_argument("--forget", action="store_true", help="and let ingest refuse them from now on")
     add_spark(parser, "work on Spark there (else: in this process)")
+
+
+def _allow_arguments(parser: ArgumentParser) -> None:
+    _records(parser, "ids of forgotten records, or their beginnings")
+
+
+def _records(parser: ArgumentParser, text: str) -> None:
+    parser.add_argument("records", metavar="RECORD", nargs="+", help=text)
+    add_its_lake(parser)
 
 
 def _erase(call: Call) -> int:
@@ -43,11 +42,15 @@ def _erase(call: Call) -> int:
 
 
 def _allow(call: Call) -> int:
-    from lace.pipeline import allow
+    from lace.pipeline import LakeStore, allow
+    from lace.porcelain import Lace
 
-    done = allow(open_its_lake(call), call.args.records)
+    lake = open_its_lake(call)
+    with Lace(LakeStore(lake)) as lace:
+        ids = [lace.find_forgotten(each) for each in call.args.records]
+    done = allow(lake, ids)
     call.out.result(
-        f"{count(len(done.ids), 'record')} may come back",
+        f"{count(len(done.ids), 'record')} may come back: ingest their sources again",
         {"allowed": list(done.ids), "version": done.snapshot.version},
     )
     return 0 if done.ids else 1
@@ -56,6 +59,7 @@ def _allow(call: Call) -> int:
 ERASE = Command(
     "erase",
     "take records out of a lake, and their facts",
+    "They come back when a source that holds them is ingested again, unless they are forgotten too. "
     "The exit code is 1 where none of them was there.",
     (
         "lace lake init waters",
@@ -73,6 +77,6 @@ ALLOW = Command(
         f"lace lake erase --lake waters --forget P.{'0' * 43}.H3",
         f"lace lake allow --lake waters P.{'0' * 43}.H3",
     ),
-    _records,
+    _allow_arguments,
     _allow,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,18 +18,20 @@ if TYPE_CHECKING:
     from lace.pipeline import IngestProgress, IngestReport, RunReport
 
 _DOING = {"look": "looking", "check": "reading and checking", "write": "writing", "commit": "committing"}
+_COMMITTING = "it was about to commit: `lace lake history` tells whether it did"
 
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "sources", metavar="SOURCE", nargs="+",
-        help="files of stored records, folders of them, exports, stores, other lakes",
+        help="files of stored records, folders of them, exports, captures, stores, other lakes",
     )  # fmt: skip
     add_its_lake(parser)
     streaming = parser.add_mutually_exclusive_group()
     streaming.add_argument(
         "--once", action="store_true",
-        help="take the *.records files of a folder that are new since the last time, and stop",
+        help="take the *.records files of a folder that are new since the last time, and stop; "
+        "names that begin with . or _ are left alone",
     )  # fmt: skip
     streaming.add_argument(
         "--follow", action="store_true", help="the same, and go on with files that arrive, until Ctrl-C"
@@ -76,6 +79,9 @@ def _follow(call: Call) -> int:
         every=args.every if args.follow else None,
         told=told,
     )
+    if done.passed_over:
+        files = count(done.passed_over, "file")
+        out.note(f"{files} not taken: a name that begins with . or _ is for what is not whole yet")
     batches = count(done.batches, "batch", "batches")
     line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
     out.result(line, {"batches": done.batches, "stored": done.stored, "version": done.version})
@@ -89,21 +95,27 @@ def _ingest(call: Call) -> int:
     args, out = call.args, call.out
     lake = open_its_lake(call)
     out.kept = "nothing of this run was committed; the lake is as it was"
-    with progress_bar("starting Spark", "tasks") as update:
-        update(0, None)
-        session = start_spark(call)
+    with ExitStack() as stack:
+        # A place that cannot be written is told before the work, not after it.
+        page = args.report and stack.enter_context(new_file(Path(args.report), replace=True))
+        with progress_bar("starting Spark", "tasks") as update:
+            update(0, None)
+            session = start_spark(call)
 
-        def moved(progress: IngestProgress) -> None:
-            update(progress.done, progress.total, _DOING[progress.stage])
+            def moved(progress: IngestProgress) -> None:
+                if progress.stage == "commit":
+                    out.kept = "this run was committed" if progress.done else _COMMITTING
+                update(progress.done, progress.total, _DOING[progress.stage])
 
-        sources = [lake_source(each) for each in args.sources]
-        done = ingest(
-            lake, sources, session, progress=moved, dry_run=args.dry_run, split_bytes=args.split_bytes
-        )
-    report = done.to_report(args.sources)
-    if args.report is not None:
-        with new_file(Path(args.report), replace=True) as file:
-            file.write(report.to_html().encode())
+            sources = [lake_source(each) for each in args.sources]
+            done = ingest(
+                lake, sources, session, progress=moved, dry_run=args.dry_run, split_bytes=args.split_bytes
+            )
+        if done.committed:
+            out.kept = f"this run was committed: version {done.version} holds it"
+        report = done.to_report(args.sources)
+        if page:
+            page.write(report.to_html().encode("utf-8", "backslashreplace"))
     _tell(out, done, report)
     return 1 if args.strict and done.rejected else 0
 
@@ -122,7 +134,9 @@ def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     out.line(line)
     if done.rejected:
         parts = f"{count(done.rejected, 'part')} ({count(done.rejected_bytes, 'byte')})"
-        out.line(f"rejected {parts}, kept with their reasons:")
+        out.line(
+            f"rejected {parts}, kept with their reasons:" if done.committed else f"would reject {parts}:"
+        )
         for code, number in sorted(done.reasons.items(), key=lambda each: (-each[1], each[0])):
             out.line(f"  {number:>9,}  {code}")
     seconds = sum(done.seconds.values())

@@ -5,14 +5,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
-from lace.cli.grammar import parse_count
+from lace.cli.grammar import Usage, parse_count
+from lace.cli.output import Output, count
 from lace.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from lace.pipeline import Lake, LakeFacts, Session, SparkWork
+    from lace.pipeline import IngestReport, Lake, LakeFacts, Session, SparkWork
+    from lace.porcelain import JoinedLake, Lace
 
 
 def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
@@ -36,6 +39,25 @@ def add_lake_of_rules(parser: ArgumentParser) -> _ArgumentGroup:
     return group
 
 
+def add_lake_peer(parser: ArgumentParser) -> None:
+    """Add the options that let a lake take part in an exchange in place of a store."""
+    group = parser.add_argument_group("a lake in place of a store")
+    group.add_argument("--lake", metavar="PATH", help="exchange the records of this lake")
+    add_inbox(group)
+    group.add_argument(
+        "--max-resident", metavar="FACTS", type=parse_count,
+        help="so many facts of the lake may be held in memory (32000000); a larger lake is refused at once",
+    )  # fmt: skip
+
+
+def add_inbox(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add the option that says where what arrives for a lake waits."""
+    parser.add_argument(
+        "--inbox", metavar="FOLDER",
+        help="a folder of this machine in which what arrives waits, for a lake that is not on its disks",
+    )  # fmt: skip
+
+
 def add_its_lake(parser: ArgumentParser) -> None:
     """Add the option that names the lake of a verb that needs one."""
     parser.add_argument("--lake", metavar="PATH", required=True, help="the lake: a folder, or a URL of HDFS")
@@ -56,6 +78,87 @@ def open_its_lake(call: Call) -> Lake:
     from lace.pipeline import open_lake
 
     return open_lake(call.args.lake)
+
+
+def joins_lake(call: Call) -> bool:
+    """Tell whether a lake takes part in an exchange; refuse options of a lake where none is named."""
+    args = call.args
+    if getattr(args, "lake", None) is None:
+        for option in ("inbox", "max_resident"):
+            if getattr(args, option, None) is not None:
+                reason = f"--{option.replace('_', '-')} is about a lake: give --lake too"
+                raise Usage(reason=reason, command=args.parser.prog)
+        return False
+    if args.store is not None:
+        raise Usage(reason="--store and --lake: records are in one of them", command=args.parser.prog)
+    return True
+
+
+def open_joined(call: Call) -> Lace:
+    """Open the store of an exchange, or the lake that takes its place, with its facts in memory."""
+    if not joins_lake(call):
+        return call.open()
+    from lace.cli.reports import note_reports
+    from lace.porcelain import JoinedLake
+
+    note_reports(call.out)
+    args = call.args
+    lake = JoinedLake.join(args.lake, inbox=args.inbox, max_resident=args.max_resident)
+    try:
+        with progress_bar("loading the facts of the lake", "records") as update:
+            update(0, None)
+            lake.load()
+    except BaseException:
+        lake.close()
+        raise
+    return lake
+
+
+def beside_joined(call: Call, name: str) -> Path:
+    """Return where a file of this name lies beside the store, in the lake, or beside its inbox."""
+    from lace.porcelain import store_file
+
+    if joins_lake(call):
+        return Path(getattr(call.args, "inbox", None) or call.args.lake, name)
+    return store_file(call.world.find_lace(call.args.store)).with_name(name)
+
+
+def fold_joined(call: Call, lace: Lace) -> None:
+    """Put what arrived in a lake into its tables, at the end of an exchange, and say so on stderr."""
+    from lace.porcelain import JoinedLake
+
+    if isinstance(lace, JoinedLake):
+        call.out.kept = "what came waits in the inbox of the lake; `lace lake fold` puts it into the tables"
+        done = fold(lace)
+        if done is not None:
+            call.out.note(f"{told_fold(done)}; version {done.version}")
+
+
+def fold(lake: JoinedLake, session: Session | None = None) -> IngestReport | None:
+    """Put what arrived in a lake into its tables."""
+    with progress_bar("folding what arrived into the tables", "records") as update:
+        update(0, None)
+        return lake.fold(session)
+
+
+def told_fold(done: IngestReport) -> str:
+    """Say what came of a fold."""
+    line = f"folded {count(done.stored, 'record')} into the tables"
+    if done.known:
+        line += f", {done.known:,} were there already"
+    if done.refused:
+        line += f", {done.refused:,} refused because they were forgotten here"
+    return line
+
+
+def count_inbox(lake: Lake, out: Output, inbox: str | None = None) -> int:
+    """Return how many records wait in the inbox of a lake, and say so on stderr."""
+    from lace.pipeline import count_waiting
+
+    waiting = count_waiting(lake, inbox)
+    if waiting and not out.as_json:
+        out.note(f"{count(waiting, 'record')} in the inbox; `lace lake fold` puts them into the tables")
+    return waiting
 
 
 def start_spark(call: Call) -> Session:

@@ -23,6 +23,7 @@ from lace.pipeline.lake.faults import (
     NoSuchVersion,
     NotALake,
     Overtaken,
+    VersionRemoved,
 )
 from lace.pipeline.spark import (
     CannotStart,
@@ -54,7 +55,16 @@ if TYPE_CHECKING:
     from lace.pipeline.lake.optimize import Optimized, optimize
     from lace.pipeline.lake.snapshot import Snapshot
     from lace.pipeline.lake.vacuum import Vacuumed, vacuum
-    from lace.pipeline.peer import LakePeer, NoInbox
+    from lace.pipeline.peer import (
+        MOST_RESIDENT,
+        InboxTaken,
+        LakePeer,
+        NoInbox,
+        TooManyResident,
+        check_resident,
+        count_waiting,
+        inbox_folder,
+    )
     from lace.pipeline.progress import SparkWork, watch
     from lace.pipeline.report import Chart, ComponentRun, RunReport, StageTime
     from lace.pipeline.rules import (
@@ -69,19 +79,21 @@ if TYPE_CHECKING:
     from lace.pipeline.tasks import Cancelled, TasksFailed
 
 __all__ = [
-    "LAKE_LIMITS", "TABLES",
+    "LAKE_LIMITS", "MOST_RESIDENT", "TABLES",
     "BadDataFile", "BadManifest", "BadReadOption", "BadSummary", "Cancelled", "CannotIngest", "CannotStart",
     "Change", "Chart", "ComponentRun", "ConvergeProgress", "ConvergeReport", "ConvergeSide", "DataFile",
-    "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "IngestProgress",
+    "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "InboxTaken", "IngestProgress",
     "IngestReport", "Kept", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead",
     "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData", "MasterUnreachable",
     "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
     "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken", "Partition",
     "PlanSide", "RecordFactsAreTheLakes", "RunReport", "Said", "Session", "Snapshot", "SourceChanged",
-    "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "Vacuumed",
-    "allow", "component_runs", "converge", "create_lake", "erase", "fact_frames", "follow", "fsck",
-    "ingest", "keep_summary", "open_lake", "optimize", "read_summary", "register_format", "rules_report",
-    "running_session", "ship_code", "spark_schema", "start_session", "vacuum", "watch",
+    "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "TooManyResident", "Vacuumed",
+    "VersionRemoved",
+    "allow", "check_resident", "component_runs", "converge", "count_waiting", "create_lake", "erase",
+    "fact_frames", "follow", "fsck", "inbox_folder", "ingest", "keep_summary", "open_lake", "optimize",
+    "read_summary", "register_format", "rules_report", "running_session", "ship_code", "spark_schema",
+    "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -110,7 +122,16 @@ _ROOMS = {
     "lace.pipeline.lake.optimize": ("Optimized", "optimize"),
     "lace.pipeline.lake.snapshot": ("Snapshot",),
     "lace.pipeline.lake.vacuum": ("Vacuumed", "vacuum"),
-    "lace.pipeline.peer": ("LakePeer", "NoInbox"),
+    "lace.pipeline.peer": (
+        "MOST_RESIDENT",
+        "InboxTaken",
+        "LakePeer",
+        "NoInbox",
+        "TooManyResident",
+        "check_resident",
+        "count_waiting",
+        "inbox_folder",
+    ),
     "lace.pipeline.progress": ("SparkWork", "watch"),
     "lace.pipeline.report": ("Chart", "ComponentRun", "RunReport", "StageTime"),
     "lace.pipeline.rules": (

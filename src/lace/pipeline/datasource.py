@@ -36,6 +36,7 @@ from lace.pipeline.intake.sources import FileSource, IngestSource, LakeSource, r
 from lace.pipeline.intake.splits import Split
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile
+from lace.pipeline.lake.read import read_where
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.tables import RECORD_TABLES, TABLES, spark_schema
 from lace.record import Accepted
@@ -172,12 +173,8 @@ class PlainLaceReader(DataSourceReader):
                 yield from kept.select(self._columns).to_batches()
 
     def _read_lake(self, part: LakePart) -> Iterator[pa.RecordBatch]:
-        system, path = part.folder.arrow(part.file.path)
-        data = ds.dataset(path, TABLES[self._table].schema, format="parquet", filesystem=system)
-        scanner = data.scanner(columns=self._columns, filter=self._condition(), batch_size=LAKE_BATCH_ROWS)
-        for batch in scanner.to_batches():
-            if batch.num_rows:
-                yield batch
+        condition = self._condition()
+        yield from read_where(part.folder, part.file, self._columns, condition, batch_rows=LAKE_BATCH_ROWS)
 
     def _read_stream(self, part: StreamPart) -> Iterator[pa.Table]:
         found = (item for items in read_items(part.source, part.split) for item in items)

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from lace.algebra import Budget, Evaluation, RelationProgram
-from lace.engines.spark import SparkEngine, SparkReport
+from lace.engines.spark import SparkEngine, SparkFailed, SparkReport
 from lace.errors import InputError
 from lace.facts import RECORD_PREDICATES, Fact, Predicate, check_fact
+from lace.pipeline.lake.faults import BadDataFile
+from lace.pipeline.lake.read import missing_file
 from lace.pipeline.report import ComponentRun, RunReport, StageTime
 from lace.pipeline.tables import FACT_TABLES
 
@@ -57,7 +59,8 @@ class LakeFacts:
             raise RecordFactsAreTheLakes(predicate=predicate)
         # The lake's tables hold each fact once; a frame that somebody made may not.
         more = {predicate: frame.distinct() for predicate, frame in more.items()}
-        self._engine = SparkEngine(session, {**fact_frames(snapshot, session), **more}, strategy=strategy)
+        frames_of_all = {**fact_frames(snapshot, session), **more}
+        self._engine = SparkEngine(session, frames_of_all, strategy=strategy, sizes=_sizes(snapshot))
         self._given: dict[Fact, None] = {}
 
     @property
@@ -67,7 +70,13 @@ class LakeFacts:
 
     def evaluate(self, program: RelationProgram, budget: Budget | None = None) -> Evaluation:
         """Run a program over the lake's facts and those given by hand."""
-        return self._engine.evaluate(program, budget, tuple(self._given))
+        try:
+            return self._engine.evaluate(program, budget, tuple(self._given))
+        except SparkFailed as error:
+            damage = _damage(error, self._snapshot)
+            if damage is None:
+                raise
+            raise damage from error
 
     def refresh(self) -> list[Fact] | None:
         """Nothing happens to a version."""
@@ -81,14 +90,30 @@ class LakeFacts:
 
     def counts(self) -> dict[Predicate, int]:
         """Return how many facts there are, by predicate."""
-        found = {
-            Predicate(name, len(columns)): self._snapshot.rows(table)
-            for name, (table, columns) in FACT_TABLES.items()
-        }
+        found = _sizes(self._snapshot)
         for name, *values in self._given:
             predicate = Predicate(name, len(values))
             found[predicate] = found.get(predicate, 0) + 1
         return {predicate: found[predicate] for predicate in sorted(found) if found[predicate]}
+
+
+def _sizes(snapshot: Snapshot) -> dict[Predicate, int]:
+    """Return how many facts of each record predicate the manifest counts."""
+    return {
+        Predicate(name, len(columns)): snapshot.rows(table) for name, (table, columns) in FACT_TABLES.items()
+    }
+
+
+def _damage(error: SparkFailed, snapshot: Snapshot) -> BadDataFile | None:
+    """Return the error of the lake where Spark failed because of one of its files."""
+    said = f"{error} {error.__cause__}"
+    for file in snapshot.all_files():
+        if file.path in said:
+            if snapshot.folder.size(file.path) is None:
+                return missing_file(snapshot.folder, file)
+            where = snapshot.folder.url
+            return BadDataFile(path=file.path, where=where, reason=error.fields["reason"])
+    return None
 
 
 def rules_report(report: SparkReport, rules: str, lake: str) -> RunReport:

@@ -11,14 +11,17 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -164,7 +167,7 @@ def start_session(
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), uninterrupted():
                 # A Connect server of our own gets all settings at its start, and is told them again in vain.
                 warnings.filterwarnings("ignore", message="Failed to set", category=UserWarning)
                 return builder.getOrCreate()
@@ -188,13 +191,18 @@ def ship_code(session: SparkSession) -> bool:
 
     The libraries that it imports (blake3, coincurve, pyarrow, numpy) must be installed there.
     """
-    if not _is_connected(session) and is_local(session.conf.get("spark.master", LOCAL) or LOCAL):
+    if shares_disk(session):
         return False
     package = _packed_code()
     if package is None:
         return False
     session.addArtifacts(str(package), pyfile=True)
     return True
+
+
+def shares_disk(session: SparkSession) -> bool:
+    """Tell whether tasks run in processes of this machine that the driver's own folders are open to."""
+    return not _is_connected(session) and is_local(session.conf.get("spark.master", LOCAL) or LOCAL)
 
 
 @cache
@@ -293,6 +301,37 @@ def _surroundings(*, starts_java: bool, once: bool) -> Iterator[Path | None]:
             os.environ["JAVA_HOME"] = before
         if once:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keep Ctrl-C until the block ends; a second one is not kept.
+
+    Java that is interrupted between its start and its first answer stays behind without anybody to stop it,
+    and complains to the screen.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    pressed = False
+
+    def keep(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+
+    signal.signal(signal.SIGINT, keep)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is keep:  # Spark sets one of its own
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _private_folder() -> Path:

@@ -3,7 +3,8 @@
 Rules of this file:
 1. Nothing here starts Spark, and nothing proportional to the lake is held: files come in one by one, rows a
    batch at a time, and files whose range of payloads cannot hold what is looked for are not opened.
-2. Bytes that leave were hashed again on their way out, as in every store.
+2. Bytes that leave were hashed again on their way out, as in every store; columns come from files that agree
+   with their manifest and checksums.
 3. A version does not change. Records come by ingest and go by erasing, which make new versions.
 """
 
@@ -18,6 +19,7 @@ import pyarrow.dataset as ds
 
 from lace.errors import Unavailable
 from lace.facts import Segment, read_segment, write_segment
+from lace.pipeline.lake.read import read_where
 from lace.pipeline.tables import RECORD_TABLES
 from lace.stores import (
     Added,
@@ -224,9 +226,4 @@ class LakeStore(RecordFacts):
     ) -> Iterator[Any]:
         for file in self.snapshot.of("records"):
             if file.overlaps(low, high):
-                filesystem, path = self.snapshot.folder.arrow(file.path)
-                found = ds.dataset([path], filesystem=filesystem, format="parquet")
-                # Few rows ahead: a row may be a record of 64 MiB.
-                yield from found.to_batches(
-                    columns=list(columns), filter=chosen, batch_size=SEGMENT_RECORDS, batch_readahead=1
-                )
+                yield from read_where(self.snapshot.folder, file, columns, chosen, batch_rows=SEGMENT_RECORDS)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow
+from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow, open_stream
 from lace.pipeline.intake.run import IngestReport, ingest
 from lace.pipeline.intake.sources import SourceChanged
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
+from lace.pipeline.lake.manifest import Change, manifest_path
 from tests.pipeline.intake.files import plex, seal
 from tests.pipeline.intake.lakes import raws, rows
 
@@ -30,7 +31,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Path:
-    folder = tmp_path / "in box%20"
+    folder = tmp_path / "in {box}[1]%20*"
     folder.mkdir()
     return folder
 
@@ -49,17 +50,60 @@ def test_what_is_there_is_ingested_once_and_later_what_came(
     arrive(inbox, "c.txt", plex(9))
     first = follow(lake, inbox, spark)
     assert (first.batches, first.stored, first.known, first.rejected) == (1, 2, 1, 1)
+    arrive(inbox, "_half.records", plex(8))
     arrive(inbox, "d.records", plex(3))
     second = follow(lake, inbox, spark, batch_files=1)
-    assert (second.batches, second.stored, second.rejected) == (1, 1, 0)
+    assert (second.batches, second.stored, second.rejected, second.passed_over) == (1, 1, 0, 1)
     assert follow(lake, inbox, spark).batches == 0
     assert len(raws(lake)) == 3
     assert len(rows(lake, "rejects")) == 1
-    # A checkpoint that was lost is another stream, which finds nothing new.
-    shutil.rmtree(Path(lake.where, "streams"))
-    assert follow(lake, inbox, spark).stored == 0
+    # A checkpoint that was lost is another stream, which finds what is new.
+    for checkpoint in Path(lake.where, "streams").glob("*/*/"):
+        shutil.rmtree(checkpoint)
+    arrive(inbox, "e.records", plex(4))
+    assert follow(lake, inbox, spark).stored == 1
+    # So is one that knows more than a lake that went back to an older version.
+    lake.folder.remove(manifest_path(lake.snapshot().version))
+    assert follow(lake, inbox, spark).stored == 1
     assert len(rows(lake, "rejects")) == 1
     assert fsck(lake).is_sound
+
+
+def test_a_checkpoint_is_used_as_long_as_it_fits_the_lake(lake: Lake, inbox: Path) -> None:
+    stream, _ = open_stream(lake, inbox)
+
+    def checkpoint(**logs: range) -> bool:
+        """Write the logs of a checkpoint as they would be; tell whether it is used."""
+        for log, numbers in logs.items():
+            folder = Path(lake.where, stream, *log.split("_"))
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for number in numbers:
+                (folder / (f"{number}.compact" if number % 10 == 9 else str(number))).touch()
+        return open_stream(lake, inbox)[0] == stream
+
+    def commit(number: int) -> None:
+        lake.commit(lake.snapshot(), Change("ingest", f"{number}", stream=(stream, number)))
+
+    assert checkpoint(sources_0=range(1), offsets=range(1), commits=range(0)), "before the first commit"
+    for number in range(10):
+        commit(number)
+    assert checkpoint(sources_0=range(9, 10), offsets=range(10), commits=range(9)), "between the two commits"
+    assert checkpoint(commits=range(10)), "all at rest"
+    assert checkpoint(sources_0=range(9, 11), offsets=range(11)), "a batch that was not committed"
+    kept = Path(lake.where, manifest_path(10)).read_bytes()
+    lake.folder.remove(manifest_path(10))
+    assert not checkpoint(), "the lake went back"
+    other, _ = open_stream(lake, inbox)
+    assert open_stream(lake, inbox)[0] == other, "once another, it stays that"
+    Path(lake.where, manifest_path(10)).write_bytes(kept)
+    for token in Path(lake.where, "streams").rglob("token-*.json"):
+        token.unlink()
+    assert checkpoint()
+    assert not checkpoint(sources_0=range(0)), "the list of files was lost"
+    for token in Path(lake.where, "streams").rglob("token-*.json"):
+        token.unlink()
+    assert not checkpoint(sources_0=range(10), offsets=range(9), commits=range(9)), "an older checkpoint"
 
 
 def test_a_batch_that_was_committed_before_spark_wrote_it_down_is_not_repeated(

@@ -13,9 +13,10 @@ import pytest
 
 from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
 from lace.pipeline.intake.sources import CannotIngest, SourceChanged
-from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.erase import allow, erase
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
+from lace.pipeline.lake.manifest import manifest_path
 from lace.pipeline.tasks import Cancelled, TasksFailed
 from lace.porcelain import generate, write_records
 from lace.record import make_blob, make_plex, parse_record
@@ -153,6 +154,106 @@ def test_forgotten_records_are_refused(lake: Lake, tmp_path: Path) -> None:
     assert list(raws(lake)) == [parse_record(plex(2)).id]
 
 
+def test_what_was_erased_or_allowed_comes_back_from_the_same_sources(lake: Lake, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.records", plex(1), plex(2))
+    other = create_lake(tmp_path / "other")
+    ingest(other, [write(tmp_path / "b.records", plex(3))])
+    store = SqliteStore(tmp_path / "store.sqlite")
+    store.put(parse_record(plex(4)))
+    sources = [file, other, store]
+    wanted = [parse_record(plex(n)).id for n in (1, 3, 4)]
+    assert ingest(lake, sources).stored == 4
+    erase(lake, wanted)
+    assert numbers(ingest(lake, sources))[:2] == (3, 1)
+    assert ingest(lake, sources).skipped == 3
+    erase(lake, wanted, forget=True)
+    assert ingest(lake, sources).skipped == 3
+    allow(lake, wanted)
+    assert numbers(ingest(lake, sources))[:2] == (3, 1)
+    # What is read from where an earlier ingest ended is no longer everything, when records go meanwhile.
+    store.put(parse_record(plex(5)))
+    ingest(lake, [store], progress=before_the_commit(lambda: erase(lake, wanted)))
+    assert numbers(ingest(lake, [store]))[:2] == (1, 1)
+    store.close()
+    assert fsck(lake).is_sound
+
+
+def test_a_version_that_was_taken_back_is_not_taken_for_another_with_its_number(
+    lake: Lake, tmp_path: Path
+) -> None:
+    other = create_lake(tmp_path / "other")
+    for n in (1, 2):
+        ingest(other, [write(tmp_path / f"{n}.records", plex(n))])
+    assert ingest(lake, [other]).stored == 2
+    other.folder.remove(manifest_path(2))
+    ingest(other, [write(tmp_path / "3.records", plex(3))])
+    assert numbers(ingest(lake, [other]))[:2] == (1, 1)
+    other.folder.remove(manifest_path(2))
+    for n in (4, 5):
+        ingest(other, [write(tmp_path / f"{n}.records", plex(n))])
+    assert numbers(ingest(lake, [other]))[:2] == (2, 1)
+
+
+def test_one_bad_source_stops_no_other(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    junk = write(tmp_path / "in" / "x.records", b"SQLite format 3\0" + b"junk" * 100)
+    write(tmp_path / "in" / "y.records", plex(1))
+    with SqliteStore(tmp_path / "store") as store:
+        store.put_many([make_blob(b"%d" % n * 900) for n in range(40)])
+    whole = (tmp_path / "store").read_bytes()
+    for page in range(1, 9):  # some are met when a store is opened, some when it is read, some never
+        place = page * 4096
+        write(tmp_path / "in" / f"{page}.records", whole[:place], b"\xff", whole[place + 1 :])
+    other = create_lake(tmp_path / "other")
+    for n in (7, 8):
+        ingest(other, [write(tmp_path / f"{n}.records", plex(n))])
+    bad = Path(other.where, other.snapshot().of("records")[0].path)
+    good = bad.read_bytes()
+    bad.write_bytes(good[:50])
+    report = ingest(lake, [tmp_path / "in", other])
+    assert {plex(1), plex(8)} <= set(raws(lake).values())
+    assert plex(7) not in raws(lake).values()
+    told = {(source, code) for source, code in rows(lake, "rejects", "source", "code")}
+    assert {(str(junk), "record/markline"), (other.where, "lake/bad-data")} <= told
+    assert "store/damaged-file" in report.reasons
+    assert (len(raws(lake)), report.skipped) == (42, 0)
+    bad.write_bytes(good)
+    assert ingest(lake, [other]).stored == 1
+    assert ingest(lake, [other]).skipped == 1
+    assert fsck(lake).is_sound
+
+
+def test_what_was_rejected_before_is_not_told_twice(lake: Lake, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.records", plex(1), b"noise", plex(2), b"garbage")
+    before = ingest(lake, [path]).rejected
+    os.utime(path, ns=(1, 1))
+    assert ingest(lake, [path]).rejected == before
+    assert len(rows(lake, "rejects")) == before
+    write(path, plex(1), b"noise", plex(2), b"other!!", plex(3), b"more")
+    ingest(lake, [path])
+    assert [raw for (raw,) in rows(lake, "rejects", "raw")] == [b"garbage", b"more", b"noise", b"other!!"]
+
+
+def test_files_whose_names_are_no_text_have_names_of_their_own(lake: Lake, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n, name in enumerate((b"a\xff.records", rb"a\xff.records", b"a\xfe.records")):
+        Path(folder, os.fsdecode(name)).write_bytes(plex(n))
+    report = ingest(lake, [folder])
+    assert (report.sources, report.stored) == (3, 3)
+    again = [source for (source,) in rows(lake, "sources", "source")]
+    assert ingest(lake, again).skipped == 3
+
+
+def test_addresses_of_files_are_read_and_other_addresses_are_lakes(lake: Lake, tmp_path: Path) -> None:
+    path = write(tmp_path / "a b.records", plex(1))
+    assert ingest(lake, [path.as_uri()]).stored == 1
+    assert ingest(lake, [path]).skipped == 1
+    other = create_lake(tmp_path / "other")
+    ingest(other, [write(tmp_path / "c.records", plex(2))])
+    assert ingest(lake, [Path(other.where).as_uri()]).stored == 1
+
+
 def test_an_export_is_what_its_manifest_says(lake: Lake, tmp_path: Path) -> None:
     write_records(MANY, tmp_path / "export", shard_bytes=20_000)
     write(tmp_path / "export" / "stray.records", plex(99))
@@ -196,12 +297,17 @@ def test_another_lake_is_ingested_and_later_what_came_since(
     assert facts(lake) == facts(other)
 
 
-def test_a_dry_run_counts_and_changes_nothing(lake: Lake, folder: Path) -> None:
-    dry = ingest(lake, [folder], dry_run=True)
+def test_a_dry_run_counts_and_changes_nothing(lake: Lake, folder: Path, tmp_path: Path) -> None:
+    before = sorted(Path(lake.where).rglob("*"))
+    seen: list[Path] = []
+    dry = ingest(
+        lake, [folder], dry_run=True, progress=lambda _: seen.extend(sorted(Path(lake.where).rglob("*")))
+    )
     assert (dry.committed, dry.version, lake.versions()) == (False, 0, [0])
-    assert staged(lake) == []
-    assert all(lake.folder.list(f"data/{table}") == [] for table in ("records", "fields", "rejects"))
-    assert numbers(dry) == numbers(ingest(lake, [folder]))
+    assert set(seen) == set(before)
+    assert sorted(Path(lake.where).rglob("*")) == before
+    done = ingest(lake, [folder])
+    assert (numbers(dry), dry.facts) == (numbers(done), done.facts)
 
 
 def test_a_batch_is_committed_once(lake: Lake, tmp_path: Path) -> None:

@@ -186,6 +186,24 @@ def test_a_creation_that_was_killed_is_finished_by_the_next(lake: Lake) -> None:
     assert create_lake(lake.where).snapshot().version == 0
 
 
+def test_a_lake_that_lost_its_name_is_not_made_anew(lake: Lake, tmp_path: Path) -> None:
+    fill(lake, samples(0, 3))
+    Path(lake.where, "lake.json").unlink()
+    with pytest.raises(LakeExists, match=r"lost its lake\.json"):
+        create_lake(lake.where)
+    for version in (0, 1):
+        lake.folder.remove(manifest_path(version))
+    with pytest.raises(LakeExists, match=r"lost its lake\.json"):
+        create_lake(lake.where)
+    for number, inside in enumerate(("deep/er", "data/mine", "commits/mine")):
+        place = tmp_path / str(number)
+        (place / inside).mkdir(parents=True)
+        with pytest.raises(LakeExists, match="other files already"):
+            create_lake(place)
+        with pytest.raises(LakeExists, match="other files already"):
+            create_lake(MovingFolder(f"moving://{place}", fs.PyFileSystem(Moving())))
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b'{"format": "delta/1"}', b'{"format": "lace-lake/x"}']
 )

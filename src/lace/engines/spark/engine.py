@@ -20,7 +20,7 @@ from lace.algebra import Budget, RelationProgram
 from lace.engines.embedded import DerivedPredicate
 from lace.engines.spark.evaluator import STRATEGIES, Evaluator
 from lace.engines.spark.failures import failures
-from lace.engines.spark.relation import as_relation, column_names, frame_of, union
+from lace.engines.spark.relation import as_relation, column_names, count_rows, frame_of
 from lace.engines.spark.report import SparkReport
 from lace.engines.spark.result import SparkResult
 from lace.engines.spark.state import State
@@ -53,7 +53,7 @@ class SparkEngine:
         repeats: bool = False,
         sizes: Mapping[Predicate, int] | None = None,
     ) -> None:
-        """Take frames of text columns, one row a fact; columns count by position.
+        """Take frames of text columns without NULL, one row a fact; columns count by position.
 
         With `repeats` a frame may hold a row twice. `parts` is how many parts a recursion is cut into, by
         default as many as tasks run at a time, or one where cutting would not pay. `sizes` says how many
@@ -71,14 +71,8 @@ class SparkEngine:
 
     def sizes(self, predicates: Iterable[Predicate]) -> dict[Predicate, int]:
         """Return how many rows the frames of some predicates have, counted once."""
-        missing = sorted(p for p in set(predicates) if p in self.frames and p not in self._sizes)
-        if missing:
-            counts = [
-                self.frames[predicate].agg(F.count(F.lit(1)).alias("n")).select(F.lit(at).alias("at"), "n")
-                for at, predicate in enumerate(missing)
-            ]
-            for at, count in union(counts).collect():
-                self._sizes[missing[at]] = count
+        missing = {p for p in predicates if p in self.frames and p not in self._sizes}
+        self._sizes.update(count_rows({predicate: self.frames[predicate] for predicate in missing}))
         return self._sizes
 
     def evaluate(

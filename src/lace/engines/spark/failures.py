@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,13 @@ from pyspark.errors import PySparkException
 from lace.algebra import Budget, EvaluationStopped, RelationProgram, show_program
 from lace.engines.spark.counting import TOO_MANY
 from lace.errors import EngineError
+
+_CALLING = "An error occurred while calling"
+_CAUSE = "Caused by: "
+_JAVA = re.compile(r"^(Caused by: |: )*([a-z]\w*\.)+[A-Z][\w.$]*(: |$)")
+"""The class of an exception of Java in front of what it says."""
+_TRACE = "Traceback (most recent call last):"
+_MOST = 500
 
 
 class SparkFailed(EngineError):
@@ -35,12 +43,26 @@ def failures(program: RelationProgram, budget: Budget | None = None) -> Iterator
 
 
 def _reason(said: str) -> str:
-    """Return the line that says what happened: of a worker's trace the last, else the first.
+    """Return what happened: what a worker raised, else the first line of the root cause.
+
+    An error class of Spark, which may name a file, stays in front of it.
 
     >>> _reason("[X] the disk is gone SQLSTATE: P0001\\nJVM stacktrace:\\nat java")
     '[X] the disk is gone'
+    >>> _reason("An error occurred while calling o6.sum.\\n: a.B: it stopped\\n\\tat x")
+    'it stopped'
+    >>> _reason("a.B: it stopped\\n\\tat x\\nCaused by: c.D: no room\\n\\tat y")
+    'no room'
     """
+    _, trace, after = said.rpartition(_TRACE)
+    told = next((line for line in after.splitlines() if line and not line[0].isspace()), "") if trace else ""
+    if told:
+        return told[:_MOST]
     lines = [line.partition("SQLSTATE")[0].strip() for line in said.splitlines()]
-    lines = [line for line in lines if line]
-    told = [line for line in lines if "Error: " in line and not line.startswith(("at ", "Caused by"))]
-    return (told[-1:] or lines[:1] or [""])[0][:500]
+    lines = [line for line in lines if line and not line.startswith((_CALLING, "at ", "... "))]
+    first = _JAVA.sub("", next(iter(lines), ""))
+    causes = [_JAVA.sub("", line) for line in lines if line.startswith(_CAUSE)]
+    root = next((cause for cause in reversed(causes) if cause), first)
+    if first.startswith("[") and root not in first:
+        return f"{first[:_MOST]} {root[:_MOST]}"
+    return root[:_MOST]

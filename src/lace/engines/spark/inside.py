@@ -97,14 +97,13 @@ def run_inside(
     parts: int,
     budget: Budget,
     *,
-    counted: bool = True,
     distinct: bool = False,
     overlap: bool = False,
     seeds: int = 0,
 ) -> Outcome:
     """Run programs in every part and return what they derived.
 
-    Without `counted` steps and rounds are not limited. With `distinct` the same fact may come back twice;
+    With `distinct` the same fact may come back twice;
     with `overlap` two parts may then have counted the same steps. Seeds were counted as derived already.
     """
     predicates = list(dict.fromkeys(p for plan in plans for p in plan.outputs))
@@ -121,15 +120,14 @@ def run_inside(
             tag += 1
         given = tuple((number[predicate], predicate) for predicate in plan.outputs)
         units.append(Unit(bare(plan.program), tuple(numbered), given, plan.seeds, plan.once))
-    limits = budget.limits if counted else replace(budget.limits, steps=1 << 62, iterations=1 << 62)
     left = budget.seconds_left()
-    job = Job(tuple(units), limits, budget.steps, budget.derived - seeds, left, most)
+    job = Job(tuple(units), budget.limits, budget.steps, budget.derived - seeds, left, most)
     came = union(frames)
     came = came.repartition(1) if parts == 1 else came.repartitionById(parts, "part")
     found = came.drop("part").mapInArrow(runner(job), schema(most)).localCheckpoint()
     # One row for each part.
     said = [json.loads(row[0]) for row in found.filter(F.col("tag") == SAYS).select("c0").collect()]
-    _settle(said, budget, counted=counted, overlap=overlap)
+    _settle(said, budget, overlap=overlap)
     rows = {p: sum(each["rows"].get(str(at), 0) for each in said) for p, at in number.items()}
     came_back = sum(rows.values())
     last: dict[Predicate, int] = {}
@@ -157,7 +155,7 @@ def run_inside(
     )
 
 
-def _settle(said: list[dict[str, object]], budget: Budget, *, counted: bool, overlap: bool) -> None:
+def _settle(said: list[dict[str, object]], budget: Budget, *, overlap: bool) -> None:
     """Raise what stopped a part, and take what all of them cost."""
     for each in said:
         if "error" in each:
@@ -167,8 +165,6 @@ def _settle(said: list[dict[str, object]], budget: Budget, *, counted: bool, ove
                 raise Doubtful from error
             raise error
     steps = sum(int(str(each["steps"])) for each in said)
-    if not counted:
-        return
     try:
         budget.take_steps(steps, "all parts")
     except EvaluationStopped as stopped:
@@ -211,7 +207,7 @@ def take_rows(relation: Relation, frame: DataFrame, rows: int, budget: Budget) -
         frame = frame.select(*names, "step", F.coalesce(F.col("given"), F.lit(False)).alias("given"))
         frame = frame.localCheckpoint()
         fresh = frame.filter(~F.col("given")).count()
-    before = relation.fresh
+    before = relation.derived
     relation.parts, relation.derived, relation.fresh, relation.newest = [frame], rows, fresh, 0
-    if fresh > before:
-        budget.take_derived(fresh - before, relation.size, relation.predicate)
+    if rows > before:
+        budget.take_derived(rows - before, rows, relation.predicate)

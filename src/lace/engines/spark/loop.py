@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from lace.algebra import Budget, Component, EvaluationLimits, Join, Pipeline, SemiJoin, delta, deltas, scans
+from lace.algebra import Budget, Component, Join, Pipeline, SemiJoin, delta, deltas, rule_name, scans
 from lace.engines.closure import NODES
 from lace.engines.driver import SMALL
 from lace.engines.spark.counting import Meter
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 MERGED = 8
 """After so many rounds the parts of a relation are put together."""
-
-
-_UNCOUNTED = EvaluationLimits(steps=1 << 62)
 
 
 @dataclass(slots=True)
@@ -77,15 +74,15 @@ class Loop:
         self.first_round()
         while active := [each for each in self._all if not each.done]:
             self._add([(each, self._deltas(each.component)) for each in active])
-        return [each.rounds for each in self._all]
+        return [min(each.rounds, 1) if each.at_once else each.rounds for each in self._all]
 
     def first_round(self) -> None:
         """Run the rules whole, those that join their own component only where facts were supplied for it."""
         self._add([(each, self._wholes(each.component)) for each in self._all])
 
-    def _wholes(self, component: Component) -> list[Pipeline]:
+    def _wholes(self, component: Component) -> list[tuple[int, Pipeline]]:
         return [
-            rule.whole
+            (rule.rule, rule.whole)
             for rule in component.rules
             if all(
                 self._state.relation(step.scan.predicate).size
@@ -94,31 +91,30 @@ class Loop:
             )
         ]
 
-    def _deltas(self, component: Component) -> list[Pipeline]:
+    def _deltas(self, component: Component) -> list[tuple[int, Pipeline]]:
         return [
-            delta(rule, at)
+            (rule.rule, delta(rule, at))
             for rule in component.rules
             for at, join in enumerate(deltas(rule))
             if join.scan.predicate in component.predicates
             and self._state.relation(join.scan.predicate).newest
         ]
 
-    def _add(self, work: list[tuple[_Fixpoint, list[Pipeline]]]) -> None:
+    def _add(self, work: list[tuple[_Fixpoint, list[tuple[int, Pipeline]]]]) -> None:
         """Run pipelines side by side, then add what they derived."""
-        counted, uncounted = Meter(self._budget), Meter(Budget(_UNCOUNTED))
+        meter = Meter(self._budget)
         candidates: dict[Predicate, Candidates] = {}
         for each, pipelines in work:
-            # A closure at once has no rounds that anybody counts: see `closes_at_once`.
-            meter = uncounted if each.at_once and each.rounds else counted
-            for pipeline in pipelines:
-                found = Runner(pipeline, each.source, meter, self._state.one_row).run()
+            for rule, pipeline in pipelines:
+                name = rule_name(rule, pipeline.head)
+                found = Runner(pipeline, name, each.source, meter, self._state.one_row).run()
                 if found is not None:
                     relation = self._state.relation(pipeline.head)
                     rows = candidates.setdefault(pipeline.head, Candidates(relation, each.step))
                     rows.frames.append(found)
         # Every relation stays as it is until all new rows are computed.
         added = compute_new(list(candidates.values()))
-        counted.settle()
+        meter.settle()
         for each, _ in work:
             predicates = each.component.predicates
             for predicate in predicates:
@@ -130,10 +126,9 @@ class Loop:
             each.done = not grew or not each.component.recursive
             for predicate in predicates if each.done else ():
                 self._state.relation(predicate).newest = 0  # whoever reads it finds it complete
-            if grew and not (each.at_once and each.rounds):
+            if grew:
                 each.rounds += 1
-                if not each.at_once:
-                    self._budget.check_rounds(each.rounds, predicates[0])
+                self._budget.check_rounds(each.rounds, predicates[0])
         self._budget.check_time(work[0][0].component.predicates[0])
 
     def _take(self, relation: Relation, new: New) -> None:
@@ -143,8 +138,7 @@ class Loop:
         relation.derived += new.count
         relation.fresh += new.fresh
         relation.newest = new.fresh
-        if new.fresh:
-            self._budget.take_derived(new.fresh, relation.size, relation.predicate)
+        self._budget.take_derived(new.count, relation.derived, relation.predicate)
         if len(relation.parts) > MERGED + 1:
             merged = union(relation.parts[:-1]).coalesce(_partitions(new.frame)).localCheckpoint()
             relation.parts[:-1] = [merged]
@@ -155,10 +149,9 @@ def _partitions(frame: DataFrame) -> int:
 
 
 def closes_at_once(state: State, component: Component, budget: Budget, derived: frozenset[Predicate]) -> bool:
-    """Tell whether the embedded engine would take a closure in one step, and count it as it would.
+    """Tell whether the embedded engine would take a closure at once: all facts are of the first round then.
 
-    It does so for graphs that are neither tiny nor too large: then only the edges are steps, all facts are of
-    the first round, and no other round is counted. Limits must say the same here.
+    It does so for graphs that are neither tiny nor too large. Limits count the rounds in any case.
     """
     path = component.predicates[0]
     if component.closure is None or state.relation(path).size:
@@ -174,8 +167,4 @@ def closes_at_once(state: State, component: Component, budget: Budget, derived: 
     ends = [at for at, place in enumerate(join.scan.places) if place in base.project]
     edges = matched(frame, join.scan)
     nodes = union([edges.select(F.col(f"c{at}").alias("node")) for at in ends]).distinct().count()
-    if nodes > NODES:
-        # It has read the edges by then, and reads them again.
-        budget.take_steps(state.count(join.scan), join)
-        return False
-    return nodes > 0
+    return 0 < nodes <= min(NODES, budget.limits.iterations)

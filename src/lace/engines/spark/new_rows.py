@@ -63,7 +63,7 @@ def compute_new(all_of_them: Sequence[Candidates]) -> dict[Predicate, New]:
     given = [
         _numbered(each.relation.supplied, at, most, tagged)
         for at, each in enumerate(all_of_them)
-        if each.relation.supplied is not None and each.relation.supplied_count
+        if each.relation.supplied is not None and each.relation.is_supplied
     ]
     if given:
         rows = rows.join(union(given).withColumn("given", F.lit(True)), on=names, how="left")
@@ -79,7 +79,7 @@ def compute_new(all_of_them: Sequence[Candidates]) -> dict[Predicate, New]:
     counts = counted.values(frame)
     return {
         each.relation.predicate: New(
-            _rows_of(frame, each, at if tagged else None, bool(given)), counts[f"n{at}"], counts[f"f{at}"]
+            _rows_of(frame, each, at if tagged else None), counts[f"n{at}"], counts[f"f{at}"]
         )
         for at, each in enumerate(all_of_them)
     }
@@ -92,10 +92,12 @@ def _numbered(frame: DataFrame, at: int, most: int, tagged: bool) -> DataFrame:
     return frame.select(*([F.lit(at).alias("tag")] if tagged else []), *columns)
 
 
-def _rows_of(frame: DataFrame, each: Candidates, tag: int | None, given: bool) -> DataFrame:
+def _rows_of(frame: DataFrame, each: Candidates, tag: int | None) -> DataFrame:
+    """Return the rows of one relation, with the columns that all its parts have, whoever shares the job."""
     rows = frame if tag is None else frame.filter(F.col("tag") == tag)
     names = column_names(each.relation.predicate)
     step = F.lit(each.step)
+    given = each.relation.is_supplied
     if given:
         # What was supplied was there before the first round.
         step = F.when(F.col("given"), F.lit(0)).otherwise(step)

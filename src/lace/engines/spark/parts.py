@@ -134,7 +134,6 @@ class Parts:
                 plans,
                 count,
                 self._budget,
-                counted=not at_once,
                 distinct=overlap,
                 overlap=overlap,
                 seeds=seeds,

@@ -66,7 +66,7 @@ class Source(Protocol):
         """Return how many rows the scan's part of its relation has at the most."""
         ...
 
-    def ranks(self, test: RankTest, wanted: DataFrame, meter: Meter) -> DataFrame:
+    def ranks(self, test: RankTest, wanted: DataFrame) -> DataFrame:
         """Return `item` and `n`, how many others come before it, where there are any."""
         ...
 
@@ -97,8 +97,16 @@ def matched(frame: DataFrame, scan: Scan) -> DataFrame:
 class Runner:
     """Turns one pipeline into a frame of head rows."""
 
-    def __init__(self, pipeline: Pipeline, source: Source, meter: Meter, spark_row: Callable[[], DataFrame]):
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        where: object,
+        source: Source,
+        meter: Meter,
+        spark_row: Callable[[], DataFrame],
+    ) -> None:
         self._pipeline = pipeline
+        self._where = where
         self._source = source
         self._meter = meter
         self._one_row = spark_row
@@ -196,7 +204,7 @@ class Runner:
         names = tuple(name for name in self._all(rows, scan) if name in wanted)
         columns = [F.col(self._names[name]) for name in names]
         joined = joined.select(*columns or [F.lit(True).alias("u")])
-        joined = self._meter.watch(joined, step)
+        joined = self._meter.watch(joined, self._where)
         return Bound(self._apart(joined, names, later), names)
 
     def _first(
@@ -207,9 +215,9 @@ class Runner:
             return None
         names = scan.columns()
         if self._source.size(scan) <= BROADCAST_ROWS and not self._source.is_counted(scan):
-            return Bound(self._apart(self._meter.watch(found, step), names, later), names)
+            return Bound(self._apart(self._meter.watch(found, self._where), names, later), names)
         count = self._source.count(scan)
-        self._meter.take(count, step)
+        self._meter.take(count, self._where)
         return Bound(found, names, count) if count else None
 
     def _empty(self, scan: Scan, bound: tuple[str, ...]) -> DataFrame:
@@ -284,7 +292,7 @@ class Runner:
     def _rank(self, rows: Bound, test: RankTest) -> Bound:
         name = self._names[test.item.name]
         frame = self._frame(rows)
-        counts = self._source.ranks(test, frame.select(F.col(name).alias("item")), self._meter)
+        counts = self._source.ranks(test, frame.select(F.col(name).alias("item")))
         clipped = max(-1, min(test.bound, _MOST))
         counts = counts.select(F.col("item").alias(name), "n")
         return self._by_count(frame, counts, [name], test.op, clipped, rows.names)

@@ -5,7 +5,7 @@
 
 Rules of this file:
 1. Pairs are counted, not made, where everyone stands once in each order and no pair can stand under two
-   levels: the same condition as in the embedded engine. Else the pairs are made, and counted as steps.
+   levels: the same condition as in the embedded engine. Else the pairs are made. A rank takes no steps.
 2. An order over everything is cut into ranges, each is summed up on its own, and only the sums of the ranges
    are put together in one task.
 """
@@ -20,7 +20,6 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from lace.algebra import Column, Level, RankTest, Scan
-from lace.engines.spark.counting import Meter
 from lace.engines.spark.expressions import ordered, sort_key
 from lace.engines.spark.relation import union
 
@@ -61,7 +60,7 @@ class _Order:
         return isinstance(left, Column) and left.name in self.level.others.columns()
 
 
-def ranks(test: RankTest, wanted: DataFrame, rows: Rows, meter: Meter) -> DataFrame | None:
+def ranks(test: RankTest, wanted: DataFrame, rows: Rows) -> DataFrame | None:
     """Return `item` and `n` for items that have others before them; None where nobody has."""
     orders = [order for level in test.levels if (order := _order(level, rows)) is not None]
     if not orders:
@@ -69,7 +68,7 @@ def ranks(test: RankTest, wanted: DataFrame, rows: Rows, meter: Meter) -> DataFr
     if len(orders) == len(test.levels) and _disjoint(orders):
         counts = union([_counted(order) for order in orders])
         return counts.groupBy("item").agg(F.sum("n").alias("n"))
-    return _paired(test, orders, wanted, meter)
+    return _paired(orders, wanted)
 
 
 def _order(level: Level, rows: Rows) -> _Order | None:
@@ -168,14 +167,13 @@ def _sums_over_all(places: DataFrame) -> DataFrame:
     return joined.select("group", "key", "n", (F.col("within") + F.col("offset")).alias("upto"), "total")
 
 
-def _paired(test: RankTest, orders: list[_Order], wanted: DataFrame, meter: Meter) -> DataFrame:
+def _paired(orders: list[_Order], wanted: DataFrame) -> DataFrame:
     """Count the distinct others of each item one by one: for orders in which an item stands twice."""
     asked = wanted.dropDuplicates().localCheckpoint()
     found = []
     for order in orders:
         own = order.own.frame.filter(F.col("key").isNotNull())
         own = own.join(asked.withColumnRenamed("item", "who"), on="who", how="left_semi")
-        meter.take(own.count() * order.others.rows, test)
         mine = own.select(F.col("who").alias("item"), "group", F.col("key").alias("mine"))
         theirs = order.others.frame.filter(F.col("key").isNotNull())
         theirs = theirs.select(F.col("who").alias("other"), "group", F.col("key").alias("theirs"))

@@ -9,7 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,16 @@ class WrongFrame(EngineError):
 
     code = "engine/wrong-frame"
     text = "the frame for {predicate} has the columns {found}; it needs {arity} columns of text"
+
+
+class NullInFrame(EngineError):
+    """A frame with a row that is no fact."""
+
+    code = "engine/null-in-frame"
+    text = (
+        "the frame for {predicate} has NULL in {rows} of its rows, and a fact has a text at every place:"
+        " drop these rows (frame.dropna()) or fill them"
+    )
 
 
 def width(predicate: Predicate) -> int:
@@ -63,6 +73,26 @@ def frame_of(session: SparkSession, predicate: Predicate, rows: Iterable[Values]
     return session.createDataFrame(table)
 
 
+def count_rows(frames: Mapping[Predicate, DataFrame]) -> dict[Predicate, int]:
+    """Return how many rows frames have, in one job; a frame with a row that is no fact is refused."""
+    predicates = sorted(frames)
+    counts = []
+    for at, predicate in enumerate(predicates):
+        empty = F.lit(False)
+        for name in column_names(predicate):
+            empty = empty | F.col(name).isNull()
+        counted = frames[predicate].agg(
+            F.count(F.lit(1)).alias("rows"), F.count(F.when(empty, True)).alias("empty")
+        )
+        counts.append(counted.select(F.lit(at).alias("at"), "rows", "empty"))
+    found: dict[Predicate, int] = {}
+    for at, rows, empty_rows in union(counts).collect() if counts else ():
+        if empty_rows:
+            raise NullInFrame(predicate=predicates[at], rows=f"{empty_rows:,}")
+        found[predicates[at]] = rows
+    return found
+
+
 def union(frames: Sequence[DataFrame]) -> DataFrame:
     """Return the rows of all frames, which have the same columns in the same order."""
     # Two by two: each union is looked through by the analyser, so a chain of n of them costs n squared.
@@ -93,6 +123,11 @@ class Relation:
         """How many facts are known."""
         return self.supplied_count + self.fresh
 
+    @property
+    def is_supplied(self) -> bool:
+        """Whether facts were supplied: then every part tells by `given` which of its rows these are."""
+        return self.supplied is not None and self.supplied_count > 0
+
     def forget(self) -> None:
         """Drop what was derived."""
         self.parts, self.derived, self.fresh, self.newest = [], 0, 0, 0
@@ -112,7 +147,7 @@ class Relation:
     def _own(self, parts: list[DataFrame]) -> list[DataFrame]:
         """Return the rows of some parts that nobody supplied."""
         names = column_names(self.predicate)
-        kept = [part.filter(~F.col("given")) if self.supplied_count else part for part in parts]
+        kept = [part.filter(~F.col("given")) if self.is_supplied else part for part in parts]
         return [part.select(*names) for part in kept]
 
     def _rows(self, parts: list[DataFrame]) -> DataFrame | None:

@@ -1,7 +1,8 @@
 """What one evaluation derived, as frames: every question is a job that filters.
 
 Rules of this file:
-1. Only what is asked for comes to the driver. `facts` is the caller's wish to have all of a predicate.
+1. Only what is asked for comes to the driver, and where a limit was given no more than that. `facts` is the
+   caller's wish to have all of a predicate.
 2. A relation of few rows is fetched once and asked here: an explanation asks many small questions.
 """
 
@@ -14,7 +15,7 @@ from pyspark.sql import functions as F
 
 from lace.algebra import RelationProgram
 from lace.engines.spark.failures import failures
-from lace.engines.spark.relation import Relation, column_names, union, width
+from lace.engines.spark.relation import Relation, column_names, count_rows, union, width
 from lace.engines.spark.report import SparkReport
 from lace.engines.spark.state import State
 from lace.facts import Fact, Predicate, Values
@@ -54,7 +55,7 @@ class SparkResult:
         if predicate not in self._derived and relation.supplied is not None and not relation.supplied_count:
             # Nobody needed it so far.
             with failures(self._program):
-                relation.supplied_count = relation.supplied.count()
+                relation.supplied_count = count_rows({predicate: relation.supplied})[predicate]
         return relation.size
 
     def facts(self, predicate: Predicate) -> list[Values]:
@@ -68,10 +69,38 @@ class SparkResult:
         if predicate.arity == 0:
             yield from [()] * self.count(predicate)
             return
-        frame = self.frame(predicate)
+        yield from self._sorted(self.frame(predicate), limit)
+
+    def _sorted(self, frame: DataFrame, limit: int | None) -> Iterator[Values]:
         frame = frame.orderBy(*frame.columns)
-        for row in (frame if limit is None else frame.limit(limit)).toLocalIterator():
-            yield tuple(row)
+        with failures(self._program):
+            for row in (frame if limit is None else frame.limit(limit)).toLocalIterator():
+                yield tuple(row)
+
+    def sorted_matches(
+        self,
+        predicate: Predicate,
+        pattern: tuple[str | None, ...],
+        alike: Iterable[tuple[int, int]],
+        shown: tuple[int, ...],
+        limit: int | None = None,
+    ) -> Iterator[Values]:
+        """Yield what stands at some places of the known facts, sorted as text and each once.
+
+        The facts agree with the values of the pattern that are not None, and have the same text at each pair
+        of places that are `alike`. Spark filters, sorts and cuts: no more than `limit` comes here.
+        """
+        frame = self._relation(predicate).known()
+        if frame is None or not self._size(predicate):
+            return
+        frame = _agreeing(frame, pattern)
+        for left, right in alike:
+            frame = frame.filter(F.col(f"c{left}") == F.col(f"c{right}"))
+        if not shown:
+            yield from [()] * len(self._collect(frame.limit(1)))
+            return
+        frame = frame.select(*(f"c{at}" for at in shown)).distinct()
+        yield from self._sorted(frame, limit)
 
     def all_facts(self) -> set[Fact]:
         """Return every derived fact."""

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 
 from lace.algebra import Column, Part, RankTest, Scan
 from lace.engines.relations import PARTED
-from lace.engines.spark.counting import Meter
 from lace.engines.spark.pipelines import BROADCAST_ROWS, matched
 from lace.engines.spark.rank import ranks
 from lace.engines.spark.relation import Relation
@@ -162,14 +161,14 @@ class ComponentSource:
             self._kept[pattern] = make().localCheckpoint()
         return self._kept[pattern]
 
-    def ranks(self, test: RankTest, wanted: DataFrame, meter: Meter) -> DataFrame:
+    def ranks(self, test: RankTest, wanted: DataFrame) -> DataFrame:
         """Return how many others come before each item."""
 
         def fitting(scan: Scan) -> DataFrame | None:
             frame = self._state.read(scan)
             return None if frame is None else matched(frame, scan)
 
-        found = ranks(test, wanted, fitting, meter)
+        found = ranks(test, wanted, fitting)
         if found is None:
             return wanted.limit(0).select("item", F.lit(0).cast("long").alias("n"))
         return found

@@ -2,7 +2,9 @@
 
 Rules of this file:
 1. Rows come and go as Arrow batches with a number that says whose they are; nothing is pickled row by row.
-2. The last row says what the run cost, or why it stopped: an error crosses the border as a value, so that
+2. Every fact that a part counts as derived is one of the evaluation; facts that rules or parts find twice are
+   counted by who sees all of them.
+3. The last row says what the run cost, or why it stopped: an error crosses the border as a value, so that
    a limit is told as a limit and not as a failed task.
 """
 
@@ -80,10 +82,16 @@ def _run(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     now = None if job.seconds is None else time.monotonic
     limits = replace(job.limits, seconds=job.seconds, base_facts=1 << 62, runtime_facts=1 << 62)
     budget = Budget(limits, now=now, steps=job.steps, derived=job.derived)
+    most: dict[int, int] = {}
     try:
         for unit in job.units:
             if unit.once and not is_first:
                 continue
+            # Rules of one head are units of their own and may find the same facts: only the most that one of
+            # them found is sure. The driver counts exactly when all are together.
+            own = {tag for tag, _ in unit.outputs}
+            budget.derived = job.derived + sum(found for tag, found in most.items() if tag not in own)
+            budget.held = 0  # the rows of the unit before are on their way
             database = Database(value_bytes=1 << 31)
             for tag, predicate in unit.inputs:
                 _load(
@@ -99,8 +107,9 @@ def _run(job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                 first = component.predicates[0]
                 said["rounds"][str(first)] = evaluation.rounds.get(first, 0)
             for tag, predicate in unit.outputs:
-                # Several rules of one head are units of their own.
-                said["rows"][str(tag)] = said["rows"].get(str(tag), 0) + result.count(predicate)
+                found = result.count(predicate)
+                most[tag] = max(found, most.get(tag, 0))
+                said["rows"][str(tag)] = said["rows"].get(str(tag), 0) + found
                 yield from _batches(result, tag, predicate, job.width)
     except LaceError as error:
         said["error"] = base64.b64encode(pickle.dumps(_plain(error))).decode("ascii")

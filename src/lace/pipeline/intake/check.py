@@ -7,6 +7,7 @@ Rules of this file:
 1. `lace.record` decides what is valid; a record that comes out of here is.
 2. Names belong to one attempt. A file that no answer names is nobody's, and goes with the others.
 3. Memory is bounded by a flush, or by one record that is larger; what a split holds does not matter.
+4. A store or lake that turns out to be damaged is rejected from there on, and does not count as read whole.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lace.errors import LaceError, RecordError
+from lace.errors import Corrupt, LaceError, Missing, RecordError
 from lace.interlace import NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.columns import STAGED, stage_records
@@ -35,7 +36,7 @@ from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.read import read_range
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.record import Accepted, Record, Rejected, parse_record
-from lace.stores import NotStored, RottenRecord
+from lace.stores import NotAStore, NotStored, RottenRecord
 
 STAGED_FOLDER: Final = "staged"
 BATCH_RECORDS: Final = 1000
@@ -77,6 +78,8 @@ class CheckJob:
     seen: frozenset[int] = frozenset()
     """Sources that the lake has met before in another state: most of their records are known."""
     base: Snapshot | None = None
+    dry_run: bool = False
+    """Nothing will be written: the bytes of records and rejected parts are not set down."""
 
 
 class Checked(NamedTuple):
@@ -90,6 +93,8 @@ class Checked(NamedTuple):
     parts: dict[str, int]
     """Rejected parts by reason; a long one comes in several pieces, and is one part."""
     rejected_bytes: int
+    is_whole: bool = True
+    """Whether all of it could be read."""
 
 
 def bucket_of(payload: bytes, buckets: int) -> int:
@@ -109,6 +114,8 @@ def check_split(job: CheckJob, split: Split) -> Checked:
     parts: Counter[str] = Counter()
     count = size = rejected = 0
     part: object = None
+    at = _first_offset(source, split)
+    is_whole = True
     reading: Reading | None = None
     with _Runs(job, split.source) as runs:
         while reading is None:
@@ -117,7 +124,12 @@ def check_split(job: CheckJob, split: Split) -> Checked:
             except StopIteration as over:
                 reading = over.value
                 break
+            except (Corrupt, Missing, NotAStore) as error:
+                if isinstance(source, FileSource | AskedSource):
+                    raise
+                found, is_whole, reading = [Unreadable(at, b"", error)], False, _whole(split)
             for item in found:
+                at = item.offset + 1
                 if isinstance(item, Accepted):
                     count += 1
                     size += item.record.size
@@ -129,7 +141,7 @@ def check_split(job: CheckJob, split: Split) -> Checked:
                     rejected += len(item.raw)
                     runs.reject(item)
     assert reading is not None
-    return Checked(reading, runs.run, runs.rejects, count, size, dict(parts), rejected)
+    return Checked(reading, runs.run, runs.rejects, count, size, dict(parts), rejected, is_whole)
 
 
 def read_items(
@@ -145,7 +157,18 @@ def read_items(
         yield from _read_asked(source, split)
     else:
         yield from _read_lake(source, split)
+    return _whole(split)
+
+
+def _whole(split: Split) -> Reading:
     return Reading(split, split.start, split.stop, 0, 0)
+
+
+def _first_offset(source: IngestSource, split: Split) -> int:
+    """Return the number of a split's first record: in a lake they are counted through all its files."""
+    if isinstance(source, LakeSource):
+        return sum(file.rows for file in source.files[: split.start])
+    return split.start
 
 
 def _read_store(source: StoreSource, split: Split) -> Generator[list[Found], None, None]:
@@ -164,7 +187,7 @@ def _read_store(source: StoreSource, split: Split) -> Generator[list[Found], Non
 
 
 def _read_lake(source: LakeSource, split: Split) -> Generator[list[Found], None, None]:
-    row = sum(file.rows for file in source.files[: split.start])
+    row = _first_offset(source, split)
     for batch in read_range(source.lake.folder, source.files[split.start], columns=["raw"]):
         yield [_parse(raw, at) for at, raw in enumerate(batch.column(0).to_pylist(), row)]
         row += batch.num_rows
@@ -184,6 +207,11 @@ def _parse(raw: bytes, at: int) -> Found:
         return Accepted(at, parse_record(raw))
     except RecordError as error:
         return Unreadable(at, raw, error)
+
+
+def _without_bytes(staged: pa.RecordBatch) -> pa.RecordBatch:
+    at = staged.schema.get_field_index("raw")
+    return staged.set_column(at, staged.schema.field(at), pa.repeat(pa.scalar(b""), staged.num_rows))
 
 
 class _Runs:
@@ -217,14 +245,16 @@ class _Runs:
     def reject(self, item: Rejected | Unreadable) -> None:
         """Take a rejected piece."""
         reason = str(item.error).encode("utf-8", "backslashreplace").decode()
-        self._bad.append((self._source, item.offset, len(item.raw), item.error.code, reason, item.raw))
-        self._bad_bytes += len(item.raw)
+        raw = b"" if self._job.dry_run else item.raw
+        self._bad.append((self._source, item.offset, len(item.raw), item.error.code, reason, raw))
+        self._bad_bytes += len(raw)
         if self._bad_bytes >= REJECTS_BYTES or len(self._bad) >= BATCH_RECORDS:
             self._flush_rejects()
 
     def _gather(self) -> None:
         if self._records:
-            self._batches.append(stage_records(self._records, self._source, self._offsets))
+            staged = stage_records(self._records, self._source, self._offsets)
+            self._batches.append(_without_bytes(staged) if self._job.dry_run else staged)
             self._flush_bytes += self._bytes
             self._records, self._offsets, self._bytes = [], [], 0
         if self._flush_bytes >= FLUSH_BYTES:

@@ -1,19 +1,23 @@
 """Files that keep arriving in a folder: the same ingest, once a micro-batch (Structured Streaming).
 
-    LAKE/streams/NAME/token.json    which stream this is, made once
-    LAKE/streams/NAME/TOKEN/        Spark's checkpoint: the files of each batch
+    LAKE/streams/NAME/token.json      which stream this is, made once
+    LAKE/streams/NAME/token-N.json    which it is since checkpoint and lake disagreed for the N-th time
+    LAKE/streams/NAME/TOKEN/          Spark's checkpoint: the files of each batch
 
 Rules of this file:
 1. Spark's file source says which files are new, the lake's manifest which batches were committed. A batch
    that was committed is not ingested again, one that was not is, whenever the process was killed.
-2. A lost checkpoint is another stream: its batches start anew, and what was ingested is known as such.
+2. A checkpoint that does not fit the lake, because it was lost or because the lake went back to an older
+   version, is another stream: its batches start anew, and what was ingested is known as such.
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
+4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet: they are counted.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +30,7 @@ from urllib.parse import urlsplit
 from lace.errors import EngineError, InputError
 from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
 from lace.pipeline.intake.sources import source_name
+from lace.pipeline.lake.folder import literal_path
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.progress import is_connect
 from lace.pipeline.tasks import Cancelled, TasksFailed, first_reason
@@ -39,6 +44,7 @@ STREAMS: Final = "streams"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
 LOOK_SECONDS: Final = 0.1
+_TOKEN: Final = re.compile(r"token-([1-9][0-9]*)\.json")
 _SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
 
 
@@ -65,6 +71,8 @@ class FollowReport:
     """Micro-batches that were committed now."""
     gone: int = 0
     """Files that were listed and had disappeared when their batch came."""
+    passed_over: int = 0
+    """Files that are there and were not taken, because a name on their path begins with `_` or `.`."""
     records: int = 0
     stored: int = 0
     known: int = 0
@@ -101,7 +109,7 @@ def follow(
         raise NothingToFollow(where=str(folder), suffix=SHARD_SUFFIX)
     if is_connect(session):
         raise NotOverConnect()
-    stream, checkpoint = _open_stream(lake, folder)
+    stream, checkpoint = open_stream(lake, folder)
     work = _Follower(lake, session, stream, told, progress, cancel)
     files = (
         session.readStream.format("binaryFile")
@@ -109,7 +117,7 @@ def follow(
         .option("pathGlobFilter", f"*{SHARD_SUFFIX}")
         .option("recursiveFileLookup", "true")
         .option("maxFilesPerTrigger", str(batch_files))
-        .load(Path(os.path.abspath(folder)).as_posix())
+        .load(literal_path(Path(os.path.abspath(folder)).as_posix()))
         .select("path")  # the content of a file that is not asked for is not read
     )
     writer = files.writeStream.foreachBatch(work.take).option("checkpointLocation", checkpoint)
@@ -118,19 +126,61 @@ def follow(
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
-    return work.watch(writer.start())
+    report = work.watch(writer.start())
+    report.passed_over = _count_passed_over(Path(folder))
+    return report
 
 
-def _open_stream(lake: Lake, folder: str | Path) -> tuple[str, str]:
+def open_stream(lake: Lake, folder: str | Path) -> tuple[str, str]:
     """Return the name of the stream from this folder into this lake, and where its checkpoint lies."""
     place = f"{STREAMS}/{encode(digest(source_name(folder).encode()))[:22]}"
     lake.folder.make(place)
-    path = f"{place}/token.json"
+    number = max((_token_number(entry.path) for entry in lake.folder.list(place)), default=0)
+    stream = _take_token(lake, folder, place, number)
+    if not _fits(lake, stream):
+        stream = _take_token(lake, folder, place, number + 1)
+    lake.folder.make(stream)
+    return stream, lake.folder.address(stream)
+
+
+def _take_token(lake: Lake, folder: str | Path, place: str, number: int) -> str:
+    """Return the stream that a token names, which is made where there is none."""
+    path = f"{place}/token-{number}.json" if number else f"{place}/token.json"
     about = {"folder": source_name(folder), "token": token_hex(8)}
     lake.folder.create(path, json.dumps(about).encode() + b"\n")
-    token = json.loads(lake.folder.read(path) or b"")["token"]
-    lake.folder.make(f"{place}/{token}")
-    return f"{place}/{token}", lake.folder.address(f"{place}/{token}")
+    return f"{place}/{json.loads(lake.folder.read(path) or b'')['token']}"
+
+
+def _token_number(path: str) -> int:
+    found = _TOKEN.fullmatch(path.rpartition("/")[2])
+    return int(found[1]) if found else 0
+
+
+def _fits(lake: Lake, stream: str) -> bool:
+    """Tell whether a checkpoint and the lake's newest version can be two views of one stream.
+
+    Spark writes down what a batch is, the lake commits it, Spark writes down that it is done: asked in the
+    other order, each knows at least what the one before knew, also while somebody follows the folder.
+    """
+    done = _last_number(lake, f"{stream}/commits")
+    committed = lake.snapshot().streams.get(stream, -1)
+    if not done <= committed <= _last_number(lake, f"{stream}/offsets"):
+        return False
+    return committed < 0 or _last_number(lake, f"{stream}/sources/0") >= 0
+
+
+def _last_number(lake: Lake, path: str) -> int:
+    """Return the last entry of one of the logs in a checkpoint; -1 where there is none."""
+    names = (entry.path.rpartition("/")[2].removesuffix(".compact") for entry in lake.folder.list(path))
+    return max((int(name) for name in names if name.isdecimal()), default=-1)
+
+
+def _count_passed_over(folder: Path) -> int:
+    return sum(
+        any(part.startswith(("_", ".")) for part in each.relative_to(folder).parts)
+        for each in folder.rglob(f"*{SHARD_SUFFIX}")
+        if each.is_file()
+    )
 
 
 class _Follower:

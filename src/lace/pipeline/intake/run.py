@@ -6,17 +6,19 @@ Rules of this file:
    because a source that was ingested whole is known.
 3. Who was overtaken looks at what the winner added and commits what is still new, on top of it.
 4. Whatever ends an ingest, its staged files go with it. Those of a killed process are vacuum's.
+5. A dry run leaves the lake alone: it stages outside of it, wherever its tasks share a disk with the driver.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lace.errors import LaceError
@@ -27,6 +29,7 @@ from lace.pipeline.intake.sources import (
     IngestSource,
     read_earlier,
     resolve,
+    stands,
     what_is_new,
 )
 from lace.pipeline.intake.splits import Reading, choose_split_bytes, settle
@@ -39,7 +42,9 @@ from lace.pipeline.intake.write import (
     amend_bucket,
     write_bucket,
 )
+from lace.pipeline.lake.erase import NO_IDENTITY
 from lace.pipeline.lake.faults import Overtaken
+from lace.pipeline.lake.folder import Folder, LocalFolder
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.snapshot import Snapshot
@@ -47,6 +52,7 @@ from lace.pipeline.lake.write import write_table
 from lace.pipeline.progress import SparkWork, watch
 from lace.pipeline.report import RunReport, StageTime
 from lace.pipeline.rows import batch_of_rows
+from lace.pipeline.spark import shares_disk
 from lace.pipeline.tasks import run_tasks
 
 if TYPE_CHECKING:
@@ -171,15 +177,32 @@ class _Ingest:
         self._seconds: dict[str, float] = {}
         self._staged = f"{STAGED_FOLDER}/{token_hex(8)}"
         self._again = 0
+        self._met: frozenset[str] = frozenset()
 
     def run(self, given: Iterable[Given], split_bytes: int | None) -> IngestReport:
         """Do everything."""
         base = self._lake.snapshot()
         if base.has_batch(self._batch, self._stream):
             return IngestReport(self._lake.where, self._batch, base.version, committed=False)
+        with self._staging() as folder:
+            return self._run_on(base, folder, given, split_bytes)
+
+    @contextmanager
+    def _staging(self) -> Iterator[Folder]:
+        """Lend the folder in which the passes meet."""
+        if self._dry_run and (self._session is None or shares_disk(self._session)):
+            with TemporaryDirectory(prefix="lace-dry-run-") as place:
+                yield LocalFolder(place)
+        else:
+            yield self._lake.folder
+
+    def _run_on(
+        self, base: Snapshot, folder: Folder, given: Iterable[Given], split_bytes: int | None
+    ) -> IngestReport:
         with self._stage("look"):
             everything = resolve(given)
             earlier = read_earlier(base, everything)
+            self._met = frozenset(earlier)
             new = {
                 number: fresh
                 for number, source in enumerate(everything)
@@ -188,16 +211,17 @@ class _Ingest:
         if not new and self._stream is None:
             return self._report(base, base.version, len(everything), {}, (), ())
         seen = frozenset(number for number, source in new.items() if source.name in earlier)
-        self._lake.folder.make(STAGED_FOLDER)
+        folder.make(STAGED_FOLDER)
         try:
             with self._stage("check"):
                 total = sum(source.size for source in new.values())
                 buckets = _count_buckets(total)
-                job = CheckJob(self._lake.folder, self._staged, new, buckets, seen, base if seen else None)
+                known = base if seen else None
+                job = CheckJob(folder, self._staged, new, buckets, seen, known, self._dry_run)
                 checked = self._check(job, split_bytes or choose_split_bytes(total))
-            version, committed, kept, written = self._write_and_commit(base, new, checked, buckets)
+            version, committed, kept, written = self._write_and_commit(base, folder, new, checked, buckets)
         finally:
-            self._clear()
+            self._clear(folder)
         return self._report(committed, version, len(everything), kept, checked, written)
 
     def _check(self, job: CheckJob, split_bytes: int) -> list[Checked]:
@@ -228,15 +252,21 @@ class _Ingest:
         return kept
 
     def _write_and_commit(
-        self, base: Snapshot, new: Mapping[int, IngestSource], checked: Sequence[Checked], buckets: int
+        self,
+        base: Snapshot,
+        folder: Folder,
+        new: Mapping[int, IngestSource],
+        checked: Sequence[Checked],
+        buckets: int,
     ) -> tuple[int, Snapshot, Mapping[int, IngestSource], list[Written]]:
         tasks = list(range(buckets)) if any(each.run for each in checked) else []
         tasks += [REJECTS_TASK] if any(each.rejects for each in checked) else []
+        not_whole = {each.reading.split.source for each in checked if not each.is_whole}
         written: list[Written] | None = None
         before = base
         while True:
             with self._stage("write"):
-                job = self._write_job(base, new, checked, buckets)
+                job = self._write_job(base, folder, new, checked, buckets)
                 if written is None:
                     written = self._run("write", partial(write_bucket, job), tasks)
                 else:
@@ -249,32 +279,42 @@ class _Ingest:
             with self._stage("commit"):
                 if self._progress is not None:
                     self._progress(IngestProgress("commit", 0, 1))
-                change = self._change(job, new, checked, written)
+                change = self._change(job, new, checked, written, not_whole)
                 try:
                     made = self._lake.commit(base, change)
+                    if self._progress is not None:
+                        self._progress(IngestProgress("commit", 1, 1))
                     return made.version, made, new, written
                 except Overtaken as overtaken:
                     before, base = base, overtaken.winner
                     self._remove(file for file in change.added if file.table == "sources")
             # What another writer ingested whole in the meantime is not ingested a second time.
             earlier = read_earlier(base, list(new.values()))
+            self._met |= earlier.keys()
             new = {
                 number: source
                 for number, source in new.items()
                 if source.identity not in earlier.get(source.name, ())
             }
+            # What was left out because it was in the lake may have been taken out of it.
+            not_whole |= {n for n, each in new.items() if not stands(each, earlier.get(each.name, ()))}
             if not new and self._stream is None:
                 self._remove(file for each in written for file in each.files)
                 return base.version, base, new, []
 
     def _write_job(
-        self, base: Snapshot, new: Mapping[int, IngestSource], checked: Sequence[Checked], buckets: int
+        self,
+        base: Snapshot,
+        folder: Folder,
+        new: Mapping[int, IngestSource],
+        checked: Sequence[Checked],
+        buckets: int,
     ) -> WriteJob:
         names = {number: source.name for number, source in new.items()}
         ours = [each for each in checked if each.reading.split.source in names]
         ordered = sorted(ours, key=lambda each: (names[each.reading.split.source], each.reading.began or 0))
         return WriteJob(
-            self._lake.folder,
+            folder,
             base,
             tuple(each.run for each in ours if each.run),
             buckets,
@@ -282,6 +322,7 @@ class _Ingest:
             names,
             self._batch,
             self._dry_run,
+            self._met,
         )
 
     def _change(
@@ -290,6 +331,7 @@ class _Ingest:
         new: Mapping[int, IngestSource],
         checked: Sequence[Checked],
         written: Sequence[Written],
+        not_whole: Collection[int],
     ) -> Change:
         counts = _by_source(written)
         records: Counter[int] = Counter()
@@ -301,7 +343,8 @@ class _Ingest:
         for number, source in sorted(new.items(), key=lambda each: each[1].name):
             of = counts.get(number, SourceCounts(0, 0, 0))
             seen = (records[number], of.known, of.refused, rejected[number])
-            rows.append((source.name, source.identity, source.size, *seen, self._batch))
+            identity = NO_IDENTITY if number in not_whole else source.identity
+            rows.append((source.name, identity, source.size, *seen, self._batch))
         listed = write_table(job.folder, "sources", [batch_of_rows("sources", rows)] if rows else [])
         files = [file for each in written for file in each.files]
         report = self._report(job.base, 0, 0, new, checked, written)
@@ -383,11 +426,11 @@ class _Ingest:
             for file in files:
                 self._lake.folder.remove(file.path)
 
-    def _clear(self) -> None:
+    def _clear(self, folder: Folder) -> None:
         with suppress(LaceError):
-            for entry in self._lake.folder.list(STAGED_FOLDER):
+            for entry in folder.list(STAGED_FOLDER):
                 if entry.path.startswith(self._staged):
-                    self._lake.folder.remove(entry.path)
+                    folder.remove(entry.path)
 
 
 def _count_buckets(total: int) -> int:

@@ -3,8 +3,10 @@
 Rules of this file:
 1. A source has an identity, and one that was ingested whole under it is skipped. A file's is its size, its
    time of change and a digest of both its ends; a store's or lake's is its generation and its last state.
+   Taking records out of the lake, or letting them come back, takes all identities away (`lake/erase.py`).
 2. Of a store or lake that was ingested in an earlier state only what came since is read.
 3. Files are opened where the tasks run: on several machines they have to lie in a place that all of them see.
+4. One bad source stops no other: what says that it is a store and is none is read as bytes, and rejected.
 """
 
 from __future__ import annotations
@@ -15,17 +17,18 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import pyarrow.dataset as ds
 
-from lace.errors import InputError, StoreError
+from lace.errors import Corrupt, InputError, StoreError
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.splits import Split, cut_file
-from lace.pipeline.lake.faults import NoSuchVersion
+from lace.pipeline.lake.faults import BadManifest, NoSuchVersion, NotALake
 from lace.pipeline.lake.lake import LAKE_FILE, Lake, open_lake
 from lace.pipeline.lake.manifest import DataFile
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.stores import SqliteStore, Store, file_faults, find_sources
+from lace.stores import NotAStore, SqliteStore, Store, file_faults, find_sources
 from lace.text import digest, encode
 
 ENDS_BYTES: Final = 64 * 1024
@@ -90,6 +93,8 @@ class StoreSource:
     last: int
     size: int = 0
     after: int = 0
+    basis: str = ""
+    """The identity of what is not read because it was ingested before."""
 
     @property
     def identity(self) -> str:
@@ -112,11 +117,15 @@ class LakeSource:
     lake: Lake
     version: int
     files: tuple[DataFile, ...]
+    attempt: str = ""
+    """Tells the version from another that has its number, after a version was taken back."""
+    basis: str = ""
+    """The identity of what is not read because it was ingested before."""
 
     @property
     def identity(self) -> str:
         """The state that is read."""
-        return f"lake {self.lake.generation} {self.version}"
+        return f"lake {self.lake.generation} {self.version} {self.attempt}"
 
     @property
     def size(self) -> int:
@@ -149,23 +158,59 @@ def _resolve(each: Given) -> Iterable[IngestSource]:
         return [_store(each.path)]
     if not isinstance(each, str | Path):
         raise CannotIngest(what=type(each).__name__, reason="give paths, a SqliteStore or a Lake")
-    if "://" in str(each) or Path(each, LAKE_FILE).is_file():
-        return [_lake(open_lake(each))]
+    place = _local(each)
+    if place is None:
+        return [_far_lake(str(each))]
+    if Path(place, LAKE_FILE).is_file():
+        return [_lake(open_lake(place))]
     sources: list[IngestSource] = []
-    for file in find_sources([each]):
+    for file in find_sources([place]):
         if file.path is None or file.identity is None:
             raise CannotIngest(what=file.name, reason="it can be read only once; write it to a file first")
-        sources.append(_store(file.path) if _starts_with(file.path, _SQLITE) else _file(file.path))
+        store = _try_store(file.path) if _starts_with(file.path, _SQLITE) else None
+        sources.append(_file(file.path) if store is None else store)
     return sources
 
 
-def source_name(path: str | Path) -> str:
-    """Return how tables and reports call a file: its whole path, as text.
+def _local(place: str | Path) -> str | Path | None:
+    """Return the path that a path or a file: address names; None for other addresses.
 
-    >>> source_name("/a/./b.records")
-    '/a/b.records'
+    >>> _local("in/a.records"), _local("file:///in/a%20b.records"), _local("hdfs://host/in")
+    ('in/a.records', '/in/a b.records', None)
     """
-    return os.fsencode(os.path.abspath(path)).decode("utf-8", "backslashreplace")
+    if isinstance(place, Path) or ("://" not in place and not place.startswith("file:/")):
+        return place
+    address = urlsplit(place)
+    return os.fsdecode(unquote_to_bytes(address.path)) if address.scheme == "file" else None
+
+
+def _far_lake(address: str) -> LakeSource:
+    try:
+        return _lake(open_lake(address))
+    except NotALake as error:
+        reason = "it is no lake, and files of records are read only from folders that all machines mount"
+        raise CannotIngest(what=address, reason=reason) from error
+
+
+def _try_store(path: Path) -> StoreSource | None:
+    """Return a store; None for a file that is none, or is too damaged to say what it holds."""
+    try:
+        return _store(path)
+    except (NotAStore, Corrupt):
+        return None
+
+
+def source_name(path: str | Path) -> str:
+    """Return how tables and reports call a file: its whole path, or its address where that is no text.
+
+    >>> source_name("/a/./b.records"), source_name(os.fsdecode(b"/a/b\\xff.records"))
+    ('/a/b.records', 'file:///a/b%FF.records')
+    """
+    whole = Path(os.path.abspath(path))
+    try:
+        return os.fsencode(whole).decode()
+    except UnicodeDecodeError:
+        return whole.as_uri()
 
 
 def _starts_with(path: Path, head: bytes) -> bool:
@@ -193,7 +238,8 @@ def _store(path: str | Path) -> StoreSource:
 
 def _lake(lake: Lake) -> LakeSource:
     snapshot = lake.snapshot()
-    return LakeSource(lake.where, lake, snapshot.version, snapshot.of("records"))
+    attempt = snapshot.manifest.attempt
+    return LakeSource(lake.where, lake, snapshot.version, snapshot.of("records"), attempt)
 
 
 def open_store(source: StoreSource) -> Store:
@@ -217,24 +263,34 @@ def what_is_new(source: IngestSource, earlier: Iterable[str]) -> IngestSource | 
     if source.identity in earlier:
         return None
     if isinstance(source, StoreSource):
-        states = [_state(text, "store", source.generation) for text in earlier]
-        after = max((state for state in states if state is not None and state < source.last), default=0)
-        return replace(source, after=after)
+        states = _states(earlier, f"store {source.generation}", source.last)
+        return replace(source, after=states[0][0], basis=states[0][1]) if states else source
     if isinstance(source, LakeSource):
-        states = [_state(text, "lake", source.lake.generation) for text in earlier]
-        seen = max((state for state in states if state is not None and state < source.version), default=None)
-        return source if seen is None else _lake_since(source, seen)
+        states = _states(earlier, f"lake {source.lake.generation}", source.version)
+        return _lake_since(source, states[0]) if states else source
     return source
 
 
-def _lake_since(source: LakeSource, version: int) -> LakeSource:
+def stands(source: IngestSource, earlier: Iterable[str]) -> bool:
+    """Tell whether what was left out of a source is still known to be in the lake."""
+    basis = source.basis if isinstance(source, StoreSource | LakeSource) else ""
+    return not basis or basis in earlier
+
+
+def _lake_since(source: LakeSource, state: tuple[int, str]) -> LakeSource:
+    version, identity = state
     try:
-        before = set(source.lake.snapshot(version).of("records"))
-    except NoSuchVersion:
+        before = source.lake.snapshot(version)
+    except (NoSuchVersion, BadManifest):
         return source
-    return replace(source, files=tuple(file for file in source.files if file not in before))
+    if identity.split(" ")[3:] != [before.manifest.attempt]:
+        return source  # that version was taken back, and another has its number
+    held = set(before.of("records"))
+    return replace(source, files=tuple(file for file in source.files if file not in held), basis=identity)
 
 
-def _state(identity: str, kind: str, generation: str) -> int | None:
-    words = identity.split(" ")
-    return int(words[2]) if words[:2] == [kind, generation] and len(words) == 3 else None
+def _states(earlier: Iterable[str], of: str, now: int) -> list[tuple[int, str]]:
+    """Return the states before this one under which a store or lake was ingested, the latest first."""
+    words = [(text, text.split(" ")) for text in earlier if text.startswith(f"{of} ")]
+    found = [(int(state[2]), text) for text, state in words]
+    return sorted((each for each in found if each[0] < now), reverse=True)

@@ -3,7 +3,8 @@
 Rules of this file:
 1. Only what came out of the first pass comes in: nothing is validated here, and nothing needs to be.
 2. Of equal records the first counts, in the order of sources and offsets, as an import on one machine has it.
-   What the lake holds is known; what it has forgotten is refused.
+   What the lake holds is known; what it has forgotten is refused. A rejected part that stands in the table
+   already, of the same source and place, is not written a second time.
 3. All tables of a range are written by one task, under names that no other attempt has.
 """
 
@@ -27,7 +28,7 @@ from lace.pipeline.lake.read import read_range
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.tables import TABLES
-from lace.text import encode
+from lace.text import digest, encode
 
 BUCKET_BYTES: Final = 64 * 1024 * 1024
 """Bytes of records for one task of the second pass; it holds a few times as much."""
@@ -48,6 +49,8 @@ class WriteJob:
     """The sources that are ingested; rows of others are left out."""
     batch: str
     dry_run: bool = False
+    met: frozenset[str] = frozenset()
+    """Names of sources that the lake has met before: it may hold rejected parts of theirs."""
 
 
 class SourceCounts(NamedTuple):
@@ -95,11 +98,13 @@ def write_bucket(job: WriteJob, bucket: int) -> Written:
         again = pc.invert(pc.or_(refused, new))
         counts = _count_by_source(owners, stored=new, known=again, refused=refused)
         taken = order.filter(new)
-        if job.dry_run or len(taken) == 0:
+        if len(taken) == 0:
             return Written((), counts, 0, low, high)
         tables = tables_of(rows.take(taken).combine_chunks())
-    files = [write_table(job.folder, name, [table]) for name, table in tables.items()]
     facts = sum(table.num_rows for table in tables.values())
+    if job.dry_run:
+        return Written((), counts, facts, low, high)
+    files = [write_table(job.folder, name, [table]) for name, table in tables.items()]
     return Written(tuple(file for file in files if file is not None), counts, facts, low, high)
 
 
@@ -210,6 +215,7 @@ def _write_rejects(job: WriteJob) -> Written:
 
 
 def _rejects(job: WriteJob) -> Iterator[pa.RecordBatch]:
+    name, held = "", frozenset[bytes]()
     for path in job.rejects:
         with ExitStack() as stack:
             reader = _open(job.folder, path, stack)
@@ -217,9 +223,33 @@ def _rejects(job: WriteJob) -> Iterator[pa.RecordBatch]:
                 batch = reader.get_batch(at)
                 assert batch.schema == REJECTS
                 (source,) = pc.unique(batch.column("source")).to_pylist()
+                if job.names[source] != name:  # they come in the order of names
+                    name = job.names[source]
+                    held = _held_rejects(job.base, name) if name in job.met else frozenset()
+                if held:
+                    batch = batch.filter(pa.array([each not in held for each in _marks(batch)], pa.bool_()))
                 columns = [
-                    pa.repeat(pa.scalar(job.names[source]), batch.num_rows),
-                    *(batch.column(name) for name in REJECTS.names[1:]),
+                    pa.repeat(pa.scalar(name), batch.num_rows),
+                    *(batch.column(column) for column in REJECTS.names[1:]),
                     pa.repeat(pa.scalar(job.batch), batch.num_rows),
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=TABLES["rejects"].schema)
+
+
+_TOLD: Final = ("offset", "code", "raw")
+
+
+def _held_rejects(base: Snapshot, source: str) -> frozenset[bytes]:
+    return frozenset(
+        mark
+        for file in base.of("rejects")
+        if file.overlaps(source, source)
+        for batch in read_range(base.folder, file, source, source, columns=_TOLD)
+        for mark in _marks(batch)
+    )
+
+
+def _marks(batch: pa.RecordBatch) -> Iterator[bytes]:
+    """Yield for each rejected part what tells it from others of its source."""
+    for offset, code, raw in zip(*(batch.column(name).to_pylist() for name in _TOLD), strict=True):
+        yield digest(f"{offset} {code} ".encode() + raw)

@@ -5,6 +5,8 @@ Rules of this file:
    are bytes of others and stay.
 2. Files are rewritten without its rows. Older versions still hold them until vacuum removes those.
 3. Only the named record goes: one that stands inside another record stays there.
+4. What was ingested once is no longer wholly there, or could come wholly now: every source loses its identity
+   in the same commit, so that an ingest reads it again.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +22,7 @@ import pyarrow.compute as pc
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
-from lace.pipeline.lake.read import read_range
+from lace.pipeline.lake.read import read_merged, read_range
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.work import commit_work
 from lace.pipeline.lake.write import write_table
@@ -31,6 +33,9 @@ from lace.text import PAYLOAD_CHARS, RecordId, parse_record_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+NO_IDENTITY: Final = ""
+"""Of a source in the table of sources: the next ingest reads all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,9 @@ def erase(
         counts = {"erased": len(held), "forgotten": len(wanted) if forget else 0}
         # Summaries remember ids; they are made again when somebody needs them.
         gone = [file for table in SUMMARY_TABLES for file in base.of(table)] if held else []
+        if held and not forget:  # what is forgotten is refused, however often its source is read
+            added += _doubted(base)
+            gone += base.of("sources")
         removed = (*change.removed, *gone)
         done = Change("forget" if forget else "erase", change.batch, tuple(added), removed, counts=counts)
         return done if done.added or done.removed else None
@@ -76,11 +84,26 @@ def allow(lake: Lake, ids: Iterable[str]) -> Erased:
     def make(base: Snapshot) -> Change | None:
         nonlocal held
         change, held = _without(base, ("forgotten",), wanted, None)
-        counts = {"allowed": len(held)}
-        return Change("allow", change.batch, change.added, change.removed, counts=counts) if held else None
+        if not held:
+            return None
+        added, removed = (*change.added, *_doubted(base)), (*change.removed, *base.of("sources"))
+        return Change("allow", change.batch, added, removed, counts={"allowed": len(held)})
 
     snapshot = commit_work(lake, make) if wanted else None
     return Erased(held, snapshot or lake.snapshot())
+
+
+def _doubted(base: Snapshot) -> list[DataFile]:
+    """Write the table of sources anew, without their identities."""
+    made = write_table(
+        base.folder, "sources", map(_without_identity, read_merged(base.folder, base.of("sources")))
+    )
+    return [] if made is None else [made]
+
+
+def _without_identity(rows: pa.Table) -> pa.Table:
+    at = rows.schema.get_field_index("identity")
+    return rows.set_column(at, rows.schema.field(at), pa.repeat(pa.scalar(NO_IDENTITY), rows.num_rows))
 
 
 def _in_order(ids: Iterable[str]) -> list[RecordId]:

@@ -78,8 +78,8 @@ class VersionRemoved(BadDataFile):
 
     code = "lake/version-removed"
     text = (
-        "{path} of {where} is gone ({reason}), and no version that is there names it: the version that was read"
-        " is no longer there, vacuum removed it. Read the newest one"
+        "{path} of {where} is gone ({reason}), and no version names it: the version that was read is no"
+        " longer there, vacuum removed it. Read the newest one"
     )
 
 

@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ UNFINISHED: Final = ".new"
 _NO_LINKS: Final = frozenset({EACCES, EMLINK, ENOSYS, EOPNOTSUPP, EPERM})
 _OBJECT_STORES: Final = frozenset({"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs", "az"})
 _MOVING: Final = frozenset({"hdfs", "viewfs"})
+_PATTERN: Final = re.compile(r"[\\*?{}\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,9 @@ class Folder(Protocol):
 
     def list(self, path: str) -> list[Entry]:
         """Return the files right in a folder, by name; none where there is no folder."""
+
+    def folders(self, path: str) -> tuple[str, ...]:
+        """Return the names of the folders right in a folder, in order; none where there is no folder."""
 
     def size(self, path: str) -> int | None:
         """Return how many bytes a file has, or None where there is none."""
@@ -143,6 +148,13 @@ class LocalFolder:
                         state = each.stat(follow_symlinks=False)
                         found.append(Entry(_inside(path, each.name), state.st_size, state.st_mtime))
         return sorted(found, key=lambda entry: entry.path)
+
+    def folders(self, path: str) -> tuple[str, ...]:
+        """List folders; what is neither a file nor a folder counts as one."""
+        gone = (FileNotFoundError, NotADirectoryError)
+        with world(f"{self.root}/{path}"), suppress(*gone), os.scandir(Path(self.root, path)) as entries:
+            return tuple(sorted(each.name for each in entries if not each.is_file(follow_symlinks=False)))
+        return ()
 
     def size(self, path: str) -> int | None:
         """Ask the disk."""
@@ -241,6 +253,13 @@ class MovingFolder:
             key=lambda entry: entry.path,
         )
 
+    def folders(self, path: str) -> tuple[str, ...]:
+        """List folders."""
+        system, target = self.arrow(path)
+        with world(f"{self.url}/{path}"):
+            found = system.get_file_info(fs.FileSelector(target, allow_not_found=True))
+        return tuple(sorted(each.base_name for each in found if not each.is_file))
+
     def size(self, path: str) -> int | None:
         """Ask the file system."""
         system, target = self.arrow(path)
@@ -273,6 +292,15 @@ class MovingFolder:
         except OSError as error:
             raise tell(error, self.url) from error
         return system, f"{root.rstrip('/')}/{path}"
+
+
+def literal_path(address: str) -> str:
+    r"""Return a path as Spark takes it, which takes every path for a pattern.
+
+    >>> literal_path("file:///a[1]/b*")
+    'file:///a\\[1\\]/b\\*'
+    """
+    return _PATTERN.sub(r"\\\g<0>", address)
 
 
 def open_folder(place: str | Path | Folder) -> Folder:

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from lace.pipeline.lake.faults import LakeExists, LostData, NoSuchVersion, NotALake, Overtaken
-from lace.pipeline.lake.folder import Folder, open_folder
+from lace.pipeline.lake.folder import UNFINISHED, Folder, open_folder
 from lace.pipeline.lake.manifest import (
     COMMITS,
     DATA,
@@ -145,22 +145,38 @@ def next_manifest(base: Manifest, change: Change, *, attempt: str, at: float) ->
 def create_lake(place: str | Path | Folder) -> Lake:
     """Make an empty lake in a folder that is empty or not there."""
     folder = open_folder(place)
-    if folder.read(LAKE_FILE) is not None:
-        raise LakeExists(where=folder.url, what="a lake")
-    if folder.list(""):
-        raise LakeExists(where=folder.url, what="other files")
+    if what := _what_is_there(folder):
+        raise LakeExists(where=folder.url, what=what)
     for table in TABLES:
         folder.make(f"{DATA}/{table}")
     folder.make(COMMITS)
     empty: dict[str, tuple[DataFile, ...]] = dict.fromkeys(TABLES, ())
     first = Manifest(0, "create", "create", token_hex(8), time.time(), {}, {}, {}, empty)
-    folder.create(manifest_path(0), write_manifest(first))
+    if not folder.create(manifest_path(0), write_manifest(first)) and (what := _what_is_there(folder)):
+        raise LakeExists(where=folder.url, what=what)
     generation = token_hex(16)
     content = json.dumps({"format": f"{FORMAT}{LAKE_FORMAT}", "generation": generation}).encode() + b"\n"
     # Last, so that what has this file is complete.
     if not folder.create(LAKE_FILE, content):
         raise LakeExists(where=folder.url, what="a lake")
     return Lake(folder, generation)
+
+
+def _what_is_there(folder: Folder) -> str:
+    """Say what stands in the way of a new lake; a creation that was killed does not."""
+    if folder.read(LAKE_FILE) is not None:
+        return "a lake"
+    files, folders = folder.list(""), folder.folders("")
+    if not files and not folders:
+        return ""
+    if not set(folders) & {COMMITS, DATA} or [each for each in files if not each.path.endswith(UNFINISHED)]:
+        return "other files"
+    versions = [entry.path for entry in folder.list(COMMITS) if not entry.path.endswith(UNFINISHED)]
+    rows = [entry for table in folder.folders(DATA) for entry in folder.list(f"{DATA}/{table}")]
+    if versions in ([], [manifest_path(0)]) and not rows:
+        ours = set(folders) <= {COMMITS, DATA} and set(folder.folders(DATA)) <= set(TABLES)
+        return "" if ours and not folder.folders(COMMITS) and not folder.list(DATA) else "other files"
+    return f"a lake that has lost its {LAKE_FILE} (restore that from a copy)"
 
 
 def open_lake(place: str | Path | Folder) -> Lake:

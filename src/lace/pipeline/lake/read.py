@@ -2,8 +2,8 @@
 
 Rules of this file:
 1. Only row groups that can hold what is looked for are opened.
-2. Every reader of data files opens them here: footer, schema and the number of rows are those of the manifest,
-   every page agrees with its checksum. A file that is not what was committed is `BadDataFile`.
+2. Every reader of data files opens them here: footer, schema and number of rows are those of the manifest,
+   and pages agree with their checksums. A file that is not what was committed is `BadDataFile`.
 3. Memory is bounded by a few thousand rows of each file that is open, whatever the files hold.
 """
 
@@ -69,7 +69,7 @@ def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
                 raise bad(f"{opened.metadata.num_rows} rows instead of {file.rows}")
             yield opened
     except FileNotFoundError as error:
-        raise _missing(folder, file) from error
+        raise missing_file(folder, file) from error
     except OSError as error:
         # What the system says has a number; what Parquet says of bytes that it cannot read has none.
         if error.errno is None:
@@ -79,7 +79,7 @@ def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
         raise bad(_first_line(error)) from error
 
 
-def _missing(folder: Folder, file: DataFile) -> BadDataFile:
+def missing_file(folder: Folder, file: DataFile) -> BadDataFile:
     """Return what became of a file that is not there: lost, or removed with all versions that named it."""
     fields = {"path": file.path, "where": folder.url, "reason": "no such file"}
     for entry in reversed(folder.list(COMMITS)):
@@ -97,7 +97,7 @@ def _missing(folder: Folder, file: DataFile) -> BadDataFile:
 
 
 def check_footers(folder: Folder, files: Sequence[DataFile]) -> None:
-    """Raise where a file is not there or has another footer than was committed: for readers that are not ours."""
+    """Raise where a file is gone or has another footer than was committed: for readers that do not look."""
 
     def look(file: DataFile) -> None:
         with open_file(folder, file):

@@ -3,8 +3,8 @@
 Rules of this file:
 1. Exactly the files that the manifest names are read, with the schema of the table: no listing, no guessing.
 2. A snapshot never changes, and travels to workers.
-3. What is read is what was committed, or an error: Spark verifies the checksums of pages, and knows nothing of
-   the hashes of footers, so these are looked at before it begins.
+3. What is read is what was committed, or an error. Spark verifies the checksums of pages; of the hashes of
+   footers it knows nothing, so these are looked at before it begins.
 """
 
 from __future__ import annotations
