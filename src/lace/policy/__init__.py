@@ -29,6 +29,7 @@ from lace.policy.local import (
     OperandLimits,
     OperandStopped,
     ViewMaker,
+    naming_operand,
 )
 from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
 from lace.policy.merge import MERGED_SELECT_ADVERTISED, MERGED_SELECT_HAVE
@@ -88,6 +89,6 @@ __all__ = [
     "SameIndex", "SelectedNotExposable", "SignerDisagrees", "Snapshot", "SourceMap", "Transcript",
     "UnknownLowering", "UnknownPlanProfile", "UnreadableFacts", "ViewMaker", "Views",
     "assign_origins", "check_announced", "compose_selectors", "expose_selected", "join_operands",
-    "lower_exposure", "make_plan", "parse_transcript", "read_expose", "read_module", "read_restriction",
-    "receive_module", "restrict_like",
+    "lower_exposure", "make_plan", "naming_operand", "parse_transcript", "read_expose", "read_module",
+    "read_restriction", "receive_module", "restrict_like",
 ]  # fmt: skip

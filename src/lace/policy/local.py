@@ -160,11 +160,11 @@ class LocalPolicy:
         theirs = Budget(self._limits.peer, self._now)
         # A full view needs no relation that the peer's scans are read through.
         gate: Handed = {} if view.is_full else {lowered.gate: view}
-        with _naming("the peer's", lowered.peer_index):
+        with naming_operand("the peer's", lowered.peer_index):
             result = self._peer.evaluate(snapshot, given, theirs, gate)
         selected = self._peer.hand_over(lowered.exported(lowered.peer_index))
         ours = Budget(self._limits.ours, self._now)
-        with _naming("our", self.side):
+        with naming_operand("our", self.side):
             decided = self._ours.evaluate(snapshot, given, ours, selected)
         if self.side == 0:
             return Decision(self.plan.id, view, (ours.steps, theirs.steps), (decided, result), lowered)
@@ -198,7 +198,7 @@ class LocalPolicy:
 
 
 @contextmanager
-def _naming(whose: str, index: int) -> Iterator[None]:
+def naming_operand(whose: str, index: int) -> Iterator[None]:
     """Say whose operand it was that stopped at a limit."""
     try:
         yield

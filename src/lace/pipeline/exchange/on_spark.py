@@ -12,8 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
@@ -39,9 +38,9 @@ from lace.policy import (
     ExposureStopped,
     Lowered,
     OperandLimits,
-    OperandStopped,
     Precompiled,
     lower_exposure,
+    naming_operand,
 )
 from lace.text import ALPHABET
 
@@ -209,11 +208,11 @@ class OnSpark:
             gate = self._gate(records, sizes, given)
             if gate is not None:
                 peer_frames[lowered.gate] = gate
-        with _naming("the peer's", lowered.peer_index):
+        with naming_operand("the peer's", lowered.peer_index):
             selected = self._run(theirs, peer_frames, sizes, given.runtime, self._limits.peer)
         handed = lowered.exported(lowered.peer_index)[export]
         ours = below(lowered.ours, wanted)
-        with _naming("our", lowered.side):
+        with naming_operand("our", lowered.side):
             decided = self._run(
                 ours, {**given_frames, handed: selected(handed)}, sizes, given.runtime, self._limits.ours
             )
@@ -294,13 +293,3 @@ def _range(record: Column, ranges: int) -> Column:
     # Spark counts from one.
     digits = [F.position(F.substring(record, 3 + at, 1), F.lit(ALPHABET)) - 1 for at in range(PREFIX_CHARS)]
     return F.floor((digits[0] * len(ALPHABET) + digits[1]) * F.lit(ranges) / F.lit(PREFIXES))
-
-
-@contextmanager
-def _naming(whose: str, index: int) -> Iterator[None]:
-    """Say whose operand it was that stopped at a limit."""
-    try:
-        yield
-    except EvaluationStopped as error:
-        seen = {name: error.fields[name] for name in ("limit", "bound", "seen")}
-        raise OperandStopped(whose=whose, index=index, **seen) from error
