@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from lace.errors import FactError
 from lace.facts import (
+    NO_PREDICATES,
     RECORD_PREDICATES,
     VALUE_BYTES,
     Fact,
+    NotAPredicate,
     Predicate,
+    TooManyValues,
     ValueNotText,
     ValueTooLong,
     check_fact,
+    check_predicate,
     check_value,
 )
 from tests.strategies import facts, texts
@@ -86,3 +90,22 @@ def test_the_limit_of_a_fact_is_the_one_given() -> None:
 def test_a_predicate_is_written_with_its_arity() -> None:
     assert str(Predicate("Field", 4)) == "Field/4"
     assert " ".join(map(str, RECORD_PREDICATES)) == "Have/1 Field/4 RecordLink/5 BlobHash/2 PlexHash/2"
+
+
+@pytest.mark.req("030-106")
+def test_a_fact_has_a_name_and_at_most_eight_values() -> None:
+    assert check_fact(("F", *"12345678"))
+    with pytest.raises(TooManyValues, match="at most 8"):
+        check_fact(("F", *"123456789"))
+    with pytest.raises(NotAPredicate):
+        check_fact(())
+    with pytest.raises(ValueNotText, match="no text"):
+        check_fact(("F", 5))  # type: ignore[arg-type]
+    with pytest.raises(NotAPredicate):
+        check_predicate(5, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", sorted(NO_PREDICATES))
+def test_what_means_something_else_in_rules_names_no_facts(name: str) -> None:
+    with pytest.raises(NotAPredicate, match=name):
+        check_fact((name, "x"))

@@ -2,7 +2,7 @@
 
 from lace.algebra.builtins import OPERATORS, int_compare, is_decimal, lex_compare, text_shape
 from lace.algebra.engine import Engine, Evaluation, Result
-from lace.algebra.limits import LIMITS, Budget, EvaluationLimits, EvaluationStopped
+from lace.algebra.limits import LIMITS, Budget, EvaluationLimits, EvaluationStopped, rule_name
 from lace.algebra.nodes import (
     AntiJoin,
     Column,
@@ -40,5 +40,5 @@ __all__ = [
     "Place", "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step",
     "Term", "Test",
     "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "restrict", "rewrite",
-    "scans", "show_component", "show_program", "strict_scans", "text_shape",
+    "rule_name", "scans", "show_component", "show_program", "strict_scans", "text_shape",
 ]  # fmt: skip

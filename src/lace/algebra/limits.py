@@ -27,7 +27,7 @@ class EvaluationLimits:
     runtime_facts: int = 1 << 22
     """Facts given for one evaluation only (030 asks for 2^20)."""
     derived_per_predicate: int = 1 << 24
-    """Facts that rules derive of one predicate, supplied ones among them (030 asks for 2^18)."""
+    """Facts that rules derive of one predicate, whether supplied as well or not (030 asks for 2^18)."""
     derived_total: int = 1 << 26
     """Facts that rules derive of all predicates."""
     iterations: int = 1 << 20
@@ -128,6 +128,15 @@ class Budget:
         bound = self.limits.memory_bytes
         if bound is not None and self.held + size > bound:
             raise _stopped("memory_bytes", bound, where, self.held + size)
+
+
+def rule_name(rule: int, head: object) -> str:
+    """Return how a limit names the rule that passed it: by its number, counted from one, and its head.
+
+    >>> rule_name(0, "Path/2")
+    'rule 1, Path/2'
+    """
+    return f"rule {rule + 1}, {head}"
 
 
 def _stopped(limit: str, bound: object, where: object, seen: object) -> EvaluationStopped:

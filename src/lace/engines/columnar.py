@@ -272,7 +272,8 @@ class ColumnarRunner:
         if rows.count == 1 and not rows.columns:
             yield Bound(found, count)
             return
-        width, many = 4 * (len(rows.columns) + len(found)), max(1, PIECE // max(1, count))
+        # Smaller pieces than elsewhere: what is crossed is mostly tested next, text by text.
+        width, many = 4 * (len(rows.columns) + len(found)), max(1, PIECE // 4 // max(1, count))
         for start in range(0, rows.count if count else 0, many):
             some = min(many, rows.count - start)
             budget.check_time(where)

@@ -21,7 +21,6 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from lace.errors import FactError
 from lace.facts import VALUE_BYTES, check_value
 
 Ids = NDArray[np.int32]
@@ -291,15 +290,16 @@ class Dictionary:
         positions = self._positions
         before = len(positions)
         positions.default_factory = count(len(self)).__next__
-        numbers = np.fromiter(map(positions.__getitem__, texts), np.int32, size)
-        positions.default_factory = None
-        # What was added stands last, in the order of its positions.
-        added = list(islice(reversed(positions), len(positions) - before))
         try:
+            numbers = np.fromiter(map(positions.__getitem__, texts), np.int32, size)
+            positions.default_factory = None
+            # What was added stands last, in the order of its positions.
+            added = list(islice(reversed(positions), len(positions) - before))
             self._check(added)
-        except FactError:
-            for text in added:
-                del positions[text]
+        except BaseException:
+            positions.default_factory = None
+            while len(positions) > before:
+                positions.popitem()
             raise
         self._own.extend(reversed(added))
         return numbers
@@ -307,10 +307,13 @@ class Dictionary:
     def _check(self, texts: list[str]) -> None:
         limit = self._value_bytes
         # Nearly all texts are short and ASCII, which is quicker to see of all than of each.
-        if max(map(len, texts), default=0) <= limit and "".join(texts).isascii():
-            return
+        try:
+            if max(map(len, texts), default=0) <= limit and "".join(texts).isascii():
+                return
+        except TypeError:
+            pass  # one of them is no text: found below
         for text in texts:
-            if len(text) > limit or not text.isascii():
+            if not isinstance(text, str) or len(text) > limit or not text.isascii():
                 check_value(text, limit)
 
     def __iter__(self) -> Iterator[str]:

@@ -15,7 +15,9 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -34,7 +36,16 @@ from lace.engines.table import Table
 from lace.engines.version import FactsVersion, Shown
 from lace.engines.whole import Outcome, WholeProgram
 from lace.errors import EngineError
-from lace.facts import VALUE_BYTES, Columns, Fact, Predicate, Values
+from lace.facts import (
+    VALUE_BYTES,
+    Columns,
+    Fact,
+    MixedArity,
+    Predicate,
+    Values,
+    check_fact,
+    check_predicate,
+)
 
 
 class DerivedPredicate(EngineError):
@@ -57,13 +68,18 @@ class Database:
 
     def add(self, facts: Iterable[Fact]) -> None:
         """Add base facts of any predicates."""
-        for predicate, rows in _by_predicate(facts).items():
-            self.relations.add(predicate, rows)
+        given = _by_predicate(facts)
+        with _typed(given):
+            self.relations.add_all(given)
 
     def add_relation(self, name: str, rows: Sequence[Values]) -> None:
         """Add many base facts of one predicate; all have the arity of the first."""
         if rows:
-            self.relations.add(Predicate(name, len(rows[0])), rows)
+            predicate = check_predicate(name, len(rows[0]))
+            if len(sizes := set(map(len, rows))) > 1:
+                raise MixedArity(name=name, found=" and ".join(map(str, sorted(sizes))))
+            with _typed({predicate: rows}):
+                self.relations.add(predicate, rows)
 
     def add_record_facts(self, columns: Columns) -> None:
         """Add record facts that are columns already."""
@@ -121,8 +137,10 @@ class DatabaseVersion:
         given = _by_predicate(facts)
         budget.check_runtime(sum(map(len, given.values())), "facts of this evaluation")
         relations = self.facts.fork()
-        for predicate, rows in given.items():
-            relations.add(predicate, rows)
+        if given:
+            with _typed(given):
+                for predicate, rows in given.items():
+                    relations.add(predicate, rows)
         taken: dict[Predicate, Taken] = {}
         for predicate, relation in handed.items():
             if relations.size(predicate) or not predicate.arity:
@@ -324,11 +342,13 @@ class EmbeddedEvaluation:
         marks: Marks = {}
         try:
             self._apply(inserted, deleted, grown, handed, marks, budget)
-        except BaseException:
+        except BaseException as failure:
             # Whatever it was: back to the facts from before, and to what was derived from them.
             self._taken, self._most_given = taken, most_given
             driver.restore(before or self._relations.version(), marks)
             self._ready = False
+            if isinstance(failure, TypeError):
+                _check_texts(inserted)
             raise
         self._touched.update(inserted, deleted)
         return self.result()
@@ -493,11 +513,34 @@ def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
         if not facts:
             return {}
         [fact] = facts
-        return {Predicate(fact[0], len(fact) - 1): [fact[1:]]}
+        return {_predicate(fact): [fact[1:]]}
     facts = facts if isinstance(facts, list | tuple) else list(facts)
-    if len(names := {fact[0] for fact in facts}) == 1 and len(sizes := set(map(len, facts))) == 1:
-        return {Predicate(names.pop(), sizes.pop() - 1): [fact[1:] for fact in facts]}
+    sizes = set(map(len, facts))
+    if 0 not in sizes and len(sizes) == 1 and len({fact[0] for fact in facts}) == 1:
+        return {_predicate(facts[0]): [fact[1:] for fact in facts]}
     found: dict[tuple[str, int], list[Values]] = {}
     for fact in facts:
-        found.setdefault((fact[0], len(fact) - 1), []).append(fact[1:])
-    return {Predicate(name, arity): rows for (name, arity), rows in found.items()}
+        found.setdefault((fact[0], len(fact) - 1) if fact else _predicate(fact), []).append(fact[1:])
+    return {check_predicate(name, arity): rows for (name, arity), rows in found.items()}
+
+
+def _predicate(fact: Fact) -> Predicate:
+    if not fact:
+        check_fact(fact)
+    return check_predicate(fact[0], len(fact) - 1)
+
+
+@contextmanager
+def _typed(given: Mapping[Predicate, Sequence[Values]]) -> Iterator[None]:
+    """Say which value is no text, where something stumbled over one."""
+    try:
+        yield
+    except TypeError:
+        _check_texts(given)
+        raise
+
+
+def _check_texts(given: Mapping[Predicate, Sequence[Values]]) -> None:
+    for predicate, rows in given.items():
+        for row in rows:
+            check_fact((predicate.name, *row), sys.maxsize)

@@ -16,6 +16,7 @@ from lace.algebra import (
     SemiJoin,
     delta,
     deltas,
+    rule_name,
     scans,
     strict_scans,
 )
@@ -41,7 +42,7 @@ class PreparedPipeline(NamedTuple):
     functions: list[QuickPipeline]
 
     def __str__(self) -> str:
-        return f"rule {self.rule + 1}, {self.pipeline.head}"
+        return rule_name(self.rule, self.pipeline.head)
 
     @property
     def quick(self) -> QuickPipeline:

@@ -48,12 +48,14 @@ from lace.engines.table import Row
 from lace.engines.tests import passes
 from lace.facts import Predicate
 
-Run = Callable[..., int]
+Run = Callable[..., int | None]
 
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
 MOST_STEPS = 1 << 16
 """So many rows of joins are walked through; where there are more, columns are the better way."""
+MOST_WORK = 1 << 18
+"""So many rows are walked through that are only counted."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
@@ -86,7 +88,7 @@ class QuickPipeline:
         self._function: Run = scope.pop("run")
 
     def run(self, relations: Relations, marks: Marks, budget: Budget, where: object) -> list[Row] | None:
-        """Return the rows of the head, repeats included; None where there are too many to walk through."""
+        """Return the rows of the head, repeats included; None where this is better done over columns."""
         found: list[Row] = []
         left = min(budget.limits.steps - budget.steps, MOST_STEPS)
         arguments: list[Any] = []
@@ -111,7 +113,7 @@ class QuickPipeline:
             else:
                 arguments.append(_bind(kind, what, relations, marks, budget))
         steps = self._function(found.append, left, *arguments)
-        if steps > MOST_STEPS:
+        if steps is None:
             return None
         budget.take_steps(steps, where)
         return found
@@ -172,6 +174,8 @@ class LoopWriter(ABC):
 
     bare = False
     """Whether a row of one value is that value, without a tuple around it."""
+    watched = False
+    """Whether rows that are only counted may be very many."""
 
     def __init__(self, depth: int, derived: Collection[Predicate]) -> None:
         self.lines: list[str] = []
@@ -347,6 +351,12 @@ class LoopWriter(ABC):
             if known and new is None:
                 return f"{_key(list(known.values()))} in {self.lookup(scan, tuple(known))}"
         rows = self._matching(scan, known)
+        if self.watched and self._loops:
+            # Not rows that a join puts out, so no steps; but somebody has to walk through them.
+            self.write(f"k = {rows}")
+            self.write("work += len(k)")
+            self.write(f"if work > {MOST_WORK}: {self.over()}")
+            rows = "k"
         return f"len([r for r in {rows} if {_all(equal)}])" if equal else f"len({rows})"
 
     def _test(self, test: Test) -> None:
@@ -374,6 +384,8 @@ def _all(conditions: list[str]) -> str:
 class _ArgumentWriter(LoopWriter):
     """Writes the function of one pipeline; all that it reads is an argument."""
 
+    watched = True
+
     def __init__(self, pipeline: Pipeline, derived: Collection[Predicate]) -> None:
         super().__init__(1, derived)
         self.needs: list[_Need] = []
@@ -386,7 +398,7 @@ class _ArgumentWriter(LoopWriter):
         arguments = "".join(f", a{at}" for at in range(len(self.needs)))
         opening = [
             f"def run(emit, left{arguments}):",
-            "    steps = 0",
+            "    steps = work = 0",
         ]
         return "\n".join([*opening, *self.lines, "    return steps", ""])
 
@@ -397,7 +409,7 @@ class _ArgumentWriter(LoopWriter):
         return f"a{len(self.needs) - 1}"
 
     def over(self) -> str:
-        return "return steps"
+        return "return None"
 
     def constant(self, value: str, *, head: bool = False) -> str:
         # Texts are asked for once; scans and tests are told apart, they may stand twice.

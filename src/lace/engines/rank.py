@@ -49,7 +49,8 @@ def ranks_before(test: RankTest, wanted: Ids, relations: Relations, budget: Budg
     if _disjoint(test.levels, sides):
         total = np.zeros(len(wanted), np.int64)
         for level, (own, others) in zip(test.levels, sides, strict=True):
-            total += _spread(own.who, _laid_out(level, own, others, relations).counts, wanted, relations)
+            order = _laid_out(level, own, others, relations, named=False)
+            total += _spread(own.who, order.counts, wanted, relations)
         return total
     return _counted(test, sides, wanted, relations, budget)
 
@@ -145,8 +146,8 @@ class _Order(NamedTuple):
         ]
 
 
-def _laid_out(level: Level, own: _Side, others: _Side, relations: Relations) -> _Order:
-    """Find for each own row the others that compare so."""
+def _laid_out(level: Level, own: _Side, others: _Side, relations: Relations, *, named: bool = True) -> _Order:
+    """Find for each own row the others that compare so; without `named` only how many these are."""
     shared = _shared(level) is not None
     left_is_other = (
         isinstance(level.compare.left, Column) and level.compare.left.name in level.others.columns()
@@ -170,13 +171,13 @@ def _laid_out(level: Level, own: _Side, others: _Side, relations: Relations) -> 
         placed = others.key[comparable].astype(np.int64) * span + theirs
     else:
         groups_own, placed = np.zeros(len(mine), np.int64), theirs
-    order = np.argsort(placed, kind="stable")
-    if not shared and not others.single():
+    order = np.argsort(placed, kind="stable") if named else np.empty(0, np.int64)
+    if named and not shared and not others.single():
         # Of one who stands there more than once, the place that comes before the most.
         last = order[::-1] if greater else order
         order = np.sort(np.unique(who[last], return_index=True)[1])
         order = last[order][::-1] if greater else last[order]
-    who, ordered = who[order], placed[order]
+    who, ordered = (who[order], placed[order]) if named else (who, np.sort(placed))
     if greater:
         begins = np.searchsorted(ordered, groups_own + mine, "left" if "=" in op else "right")
         ends = np.searchsorted(ordered, groups_own + span - 1, "right")

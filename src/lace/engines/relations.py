@@ -261,6 +261,18 @@ class Relations:
             return self._add_rows(predicate, [self.dictionary.intern_row(fact) for fact in facts], marks)
         return self.add_columns(predicate, self.dictionary.intern_rows(facts), marks)
 
+    def add_all(self, given: Mapping[Predicate, Sequence[Values]]) -> None:
+        """Add facts of several predicates, or none of them."""
+        marks: Marks = {}
+        try:
+            for predicate, facts in given.items():
+                self.add(predicate, facts, marks)
+        except BaseException:
+            self.restore(self.version(), marks)
+            raise
+        self._seen.clear()
+        self._resolved.clear()
+
     def _changed(self, marks: Marks | None) -> None:
         self.changes += 1
         if marks is None:

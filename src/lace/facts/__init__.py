@@ -2,14 +2,20 @@
 
 from lace.facts.columns import Columns, FieldColumns, NotARecordFact
 from lace.facts.fact import (
+    ARITY,
+    NO_PREDICATES,
     RECORD_PREDICATES,
     VALUE_BYTES,
     Fact,
+    MixedArity,
+    NotAPredicate,
     Predicate,
+    TooManyValues,
     ValueNotText,
     Values,
     ValueTooLong,
     check_fact,
+    check_predicate,
     check_value,
 )
 from lace.facts.lines import (
@@ -35,11 +41,11 @@ from lace.facts.view import (
 )
 
 __all__ = [
-    "CAN_QUERY_RECORD", "GATED", "RECORD_PREDICATES", "VALUE_BYTES",
-    "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "NotAFactLine", "NotARecordFact",
-    "NotAView", "Predicate", "QueryFacts", "Segment", "SetSource", "UnwritableValue", "ValueNotText",
-    "ValueTooLong", "Values", "View",
-    "check_fact", "check_value", "check_view", "facts_of_record", "full_view", "merge_segments",
-    "parse_constant", "parse_fact_line", "query_view", "read_segment", "write_constant", "write_fact_line",
-    "write_segment",
+    "ARITY", "CAN_QUERY_RECORD", "GATED", "NO_PREDICATES", "RECORD_PREDICATES", "VALUE_BYTES",
+    "Columns", "DamagedSegment", "Fact", "FactSource", "FieldColumns", "MixedArity", "NotAFactLine",
+    "NotAPredicate", "NotARecordFact", "NotAView", "Predicate", "QueryFacts", "Segment", "SetSource",
+    "TooManyValues", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values", "View",
+    "check_fact", "check_predicate", "check_value", "check_view", "facts_of_record", "full_view",
+    "merge_segments", "parse_constant", "parse_fact_line", "query_view", "read_segment", "write_constant",
+    "write_fact_line", "write_segment",
 ]  # fmt: skip

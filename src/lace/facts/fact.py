@@ -16,6 +16,12 @@ Values: TypeAlias = tuple[str, ...]
 VALUE_BYTES = 1024  # 030: the least that an evaluating profile supports, and what this one does
 
 
+ARITY = 8  # 030: the least tuple arity that is supported, and PROFILE section 7: the same for everybody
+NO_PREDICATES = frozenset(
+    ("not", "true", "IntCompare", "LexCompare", "TextShape", "Cardinality", "Prefix")
+)  # PROFILE section 7: "no ordinary predicates, at any arity"
+
+
 class Predicate(NamedTuple):
     """A relation; name and arity together name it (PROFILE section 7)."""
 
@@ -48,6 +54,42 @@ class ValueTooLong(FactError):
     text = "a fact value of {length} bytes is over the limit of {limit}: {start!r}…"
 
 
+class TooManyValues(FactError):
+    """A fact over the tuple arity limit."""
+
+    code = "fact/arity"
+    text = "{name} with {arity} values cannot be a fact: it has at most {limit}"
+
+
+class MixedArity(FactError):
+    """Rows of different lengths that were given as one relation."""
+
+    code = "fact/mixed-arity"
+    text = "rows of {name} have {found} values: all rows of a relation have the same number of them"
+
+
+class NotAPredicate(FactError):
+    """A name that no fact can have."""
+
+    code = "fact/predicate"
+    text = "{name!r} is no predicate that facts can have: {reason}"
+
+
+def check_predicate(name: str, arity: int) -> Predicate:
+    """Return the predicate, or raise why there are no facts of it.
+
+    >>> str(check_predicate("Field", 4))
+    'Field/4'
+    """
+    if not isinstance(name, str):
+        raise NotAPredicate(name=name, reason="a name is text")
+    if name in NO_PREDICATES:
+        raise NotAPredicate(name=name, reason="the rule language has another meaning for it")
+    if arity > ARITY:
+        raise TooManyValues(name=name, arity=arity, limit=ARITY)
+    return Predicate(name, arity)
+
+
 def check_value(value: str, limit: int = VALUE_BYTES) -> str:
     """Return the value, or raise why no fact may hold it.
 
@@ -57,6 +99,8 @@ def check_value(value: str, limit: int = VALUE_BYTES) -> str:
     >>> check_value("caf\\u00e9")
     'café'
     """
+    if not isinstance(value, str):
+        raise ValueNotText(value=value, reason="it is no text")
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError:
@@ -69,8 +113,11 @@ def check_value(value: str, limit: int = VALUE_BYTES) -> str:
 
 
 def check_fact(fact: Fact, limit: int = VALUE_BYTES) -> Fact:
-    """Return the fact, or raise which value it may not hold."""
+    """Return the fact, or raise why it is none, or which value it may not hold."""
+    if not fact:
+        raise NotAPredicate(name="", reason="a fact begins with its predicate")
+    check_predicate(fact[0], len(fact) - 1)
     for value in fact[1:]:
-        if not value.isascii() or len(value) > limit:
+        if not isinstance(value, str) or not value.isascii() or len(value) > limit:
             check_value(value, limit)
     return fact
