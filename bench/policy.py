@@ -132,7 +132,7 @@ def expose_views() -> Views:
 
 def sized(quick: bool) -> tuple[Database, int]:
     """Return a database, and how many records it holds."""
-    count = 2_000 if quick else 1_000_000 // (FIELDS + 1)
+    count = 500 if quick else 1_000_000 // (FIELDS + 1)
     return Database(record_facts(0, count)), count
 
 

@@ -11,13 +11,15 @@ import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.sh"))
 ON_SPARK = ("demo.sh",)
+# What it runs is in docs/howto/lake.md as well, which is part of make test.
+SIX_JAVAS = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.mark.net
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(each, marks=[pytest.mark.spark] * (each.name in ON_SPARK), id=each.name)
+        pytest.param(each, marks=SIX_JAVAS if each.name in ON_SPARK else [], id=each.name)
         for each in EXAMPLES
     ],
 )

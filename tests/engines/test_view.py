@@ -70,14 +70,14 @@ def check_change(
     return held, view
 
 
-@pytest.mark.parametrize("batch", range(12))
+@pytest.mark.parametrize("batch", range(8))
 def test_a_restricted_program_is_the_plain_one_over_visible_facts(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         check_seed(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(12, 400))
+@pytest.mark.parametrize("batch", range(8, 400))
 def test_many_more_restricted_programs(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         check_seed(seed)
