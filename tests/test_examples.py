@@ -18,10 +18,7 @@ SIX_JAVAS = [pytest.mark.spark, pytest.mark.slow]
 @pytest.mark.net
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(each, marks=SIX_JAVAS if each.name in ON_SPARK else [], id=each.name)
-        for each in EXAMPLES
-    ],
+    [pytest.param(each, marks=SIX_JAVAS if each.name in ON_SPARK else [], id=each.name) for each in EXAMPLES],
 )
 def test_an_example_runs_and_leaves_nothing_behind(path: Path, tmp_path: Path) -> None:
     bins = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
