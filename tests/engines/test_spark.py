@@ -185,6 +185,17 @@ def test_steps_of_parts_that_never_meet_add_up(tiny: SparkSession) -> None:
     assert budget.steps == steps
 
 
+def test_rows_before_a_join_with_nothing_are_counted(tiny: SparkSession) -> None:
+    """Spark knows when one side of a join is empty, and does not read the other."""
+    program = compiled(
+        "Mid(X, X, X) :- V(X).\nMid(X, Y, X) :- Out(X, Y).\nOut(W, Y) :- Mid('none', V, W), Mid(Y, W, Y)."
+    )
+    facts: list[Fact] = [("V", "a"), ("V", "b")]
+    budget = Budget()
+    engine_over(tiny, facts, strategy="loop").evaluate(program, budget).result()
+    assert budget.steps == embedded(program, facts)[1]
+
+
 def test_what_one_relation_was_supplied_with_changes_no_columns_of_another(tiny: SparkSession) -> None:
     from lace.engines.spark.new_rows import Candidates, compute_new
     from lace.engines.spark.relation import Relation

@@ -106,8 +106,8 @@ class Loop:
         candidates: dict[Predicate, Candidates] = {}
         for each, pipelines in work:
             for rule, pipeline in pipelines:
-                name = rule_name(rule, pipeline.head)
-                found = Runner(pipeline, name, each.source, meter, self._state.one_row).run()
+                meter.start(rule_name(rule, pipeline.head))
+                found = Runner(pipeline, each.source, meter, self._state.one_row).run()
                 if found is not None:
                     relation = self._state.relation(pipeline.head)
                     rows = candidates.setdefault(pipeline.head, Candidates(relation, each.step))

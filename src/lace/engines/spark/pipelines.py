@@ -100,13 +100,11 @@ class Runner:
     def __init__(
         self,
         pipeline: Pipeline,
-        where: object,
         source: Source,
         meter: Meter,
         spark_row: Callable[[], DataFrame],
     ) -> None:
         self._pipeline = pipeline
-        self._where = where
         self._source = source
         self._meter = meter
         self._one_row = spark_row
@@ -126,7 +124,8 @@ class Runner:
             rows = found
         frame = self._frame(rows)
         head = self._pipeline.project or (Constant(""),)
-        return frame.select(*(self._bind(term).alias(f"c{at}") for at, term in enumerate(head)))
+        found = frame.select(*(self._bind(term).alias(f"c{at}") for at, term in enumerate(head)))
+        return self._meter.finish(found)
 
     def _frame(self, rows: Bound) -> DataFrame:
         return self._one_row() if rows.frame is None else rows.frame
@@ -204,7 +203,7 @@ class Runner:
         names = tuple(name for name in self._all(rows, scan) if name in wanted)
         columns = [F.col(self._names[name]) for name in names]
         joined = joined.select(*columns or [F.lit(True).alias("u")])
-        joined = self._meter.watch(joined, self._where)
+        joined = self._meter.watch(joined)
         return Bound(self._apart(joined, names, later), names)
 
     def _first(
@@ -215,9 +214,9 @@ class Runner:
             return None
         names = scan.columns()
         if self._source.size(scan) <= BROADCAST_ROWS and not self._source.is_counted(scan):
-            return Bound(self._apart(self._meter.watch(found, self._where), names, later), names)
+            return Bound(self._apart(self._meter.watch(found), names, later), names)
         count = self._source.count(scan)
-        self._meter.take(count, self._where)
+        self._meter.take(count)
         return Bound(found, names, count) if count else None
 
     def _empty(self, scan: Scan, bound: tuple[str, ...]) -> DataFrame:
