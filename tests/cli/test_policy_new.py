@@ -34,6 +34,13 @@ def test_a_constant_that_is_not_there_is_wrong_usage(run: Run, home: Path) -> No
     assert list(home.iterdir()) == []
 
 
+def test_a_constant_that_spoils_the_policy_is_told_with_its_place(run: Run, home: Path) -> None:
+    done = run("policy", "new", "group", "--set", "town=")
+    assert done.code == 4
+    assert "--> group:4:1" in done.err
+    assert list(home.iterdir()) == []
+
+
 def test_what_is_there_stays(run: Run, home: Path) -> None:
     (home / "group.cases").write_text("mine")
     done = run("policy", "new", "group")

@@ -58,4 +58,4 @@ def test_a_policy_without_cases_is_told_so(run: Run, home: Path) -> None:
     (home / "town.cases").unlink()
     done = run("policy", "test", "town.policy")
     assert done.code == 7
-    assert "town.cases" in done.err
+    assert "write them to town.cases, or name another file with --cases [policy/no-cases]" in done.err

@@ -22,7 +22,7 @@ from lace.policy import (
     read_module,
     receive_module,
 )
-from lace.text import lacegram_id
+from lace.text import encode, lacegram_id
 from tests.policy.sides import ALL
 
 ADVERTISED = "SelectAdvertised(P,S) :- Advertised(P,S)."
@@ -34,7 +34,7 @@ def test_a_module_is_a_canonical_lacegram_with_its_facet() -> None:
     assert str(module) == "SelectAdvertised(P,S) :- Advertised(P,S).\nSelectHave(P) :- Have(P)."
     assert module.facet == "selector"
     assert module.id == lacegram_id(str(module).encode()) == "R.lbJvPaWYF6WIGOhLim1FSg7nPPZ4acVE7oyvWH5gjj0"
-    assert len(module.digest) == 32
+    assert "R." + encode(module.digest) == module.id
 
 
 REFUSED: list[tuple[str, str, type[PolicyError], str]] = [

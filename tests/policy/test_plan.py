@@ -175,6 +175,18 @@ def test_fields_beside_all_fields_are_not_canonical() -> None:
         parse_transcript(text.replace(line, f"ExchangePlanRequireAdvertisedField('App')\n{line}"))
 
 
+@pytest.mark.req("040-083")
+def test_a_line_that_stands_there_twice_is_not_canonical() -> None:
+    text = str(with_rule("X(P) :- AdvertisedField(P,_,'App',_,_)."))
+    line = "ExchangePlanRequireAdvertisedField('App')"
+    assert parse_transcript(text).fields.names == ("App",)
+    with pytest.raises(NotATranscript):
+        parse_transcript(text.replace(line, f"{line}\n{line}"))
+    for each in FIRST.split("\n"):
+        with pytest.raises(NotATranscript):
+            parse_transcript(FIRST.replace(each, f"{each}\n{each}"))
+
+
 def test_other_lowerings_and_profiles_are_refused() -> None:
     with pytest.raises(UnknownLowering):
         parse_transcript(FIRST.replace("standard-v1", "standard-v2"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -10,7 +10,7 @@ from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationPr
 from lace.datalog import Atom, Rule, Var, compile_program, make_program, parse_program
 from lace.engines import Database
 from lace.facts import Fact, Predicate, View
-from lace.policy import NotOfSnapshot, Running, Snapshot
+from lace.policy import NotOfSnapshot, Resident, Running, Snapshot
 from lace.policy.snapshot import TRAIL, Following
 from tests.policy.sides import Store, snapshot
 
@@ -213,6 +213,25 @@ def test_what_is_told_beside_a_version_belongs_to_its_snapshot_alone() -> None:
     later = told.next(records=database)
     assert later.complete
     assert following.evaluate(later, frozenset(), Budget()).facts(A) == [("p",), ("q",), ("told",)]
+
+
+@pytest.mark.parametrize("records", [Store, Database])
+def test_what_is_told_holds_for_whoever_starts_with_it(records: Callable[[list[Fact]], Resident]) -> None:
+    first = Snapshot(records(names("p", "q")))
+    told = first.next(added=names("r", "s"), removed=names("q")).next(removed=names("s"))
+    late = Following(PROGRAM)
+    late.evaluate(first, frozenset(), Budget())
+    moment = told
+    for _ in range(TRAIL + 1):
+        moment = moment.next()
+    for each in (Following(PROGRAM), late):
+        assert each.evaluate(moment, frozenset(), Budget()).facts(A) == [("p",), ("r",)]
+        back = moment.next(added=names("q"))
+        assert each.evaluate(back, frozenset(), Budget()).facts(A) == [("p",), ("q",), ("r",)]
+    assert told.evaluate(PROGRAM).facts(A) == [("p",), ("r",)]
+    with pytest.raises(EvaluationStopped):
+        late.evaluate(told, frozenset(), Budget(EvaluationLimits(steps=1)))
+    assert late.evaluate(told, frozenset(), Budget()).facts(A) == [("p",), ("r",)], "after an error too"
 
 
 def _rule(head: str, *body: str) -> Rule:

@@ -6,7 +6,16 @@ from lace.engines import Database
 from lace.facts import facts_of_record
 from lace.porcelain import diff_policies, diff_records, parse_policy
 from lace.record import make_plex
-from tests.porcelain.policies import ALICE, BOB, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
+from tests.porcelain.policies import (
+    ALICE,
+    BOB,
+    EXPOSE_NOTES,
+    EXPOSE_TOWN,
+    SELECT_ALL,
+    SELECT_TOWN,
+    SEND,
+    TOWN,
+)
 
 
 def test_the_same_policy_in_other_words_does_not_differ() -> None:
@@ -34,6 +43,27 @@ def test_whom_a_section_is_for_is_a_difference() -> None:
     assert list(map(str, diff_policies(one, two))) == [f"+ [trust {BOB}]"]
     proven = parse_policy(TOWN.replace("anyone", "proven peers"))
     assert [change.sign for change in diff_policies(parse_policy(TOWN), proven)] == ["-", "+"]
+
+
+def test_a_rule_that_went_to_another_section_is_a_difference() -> None:
+    """Rules of one section widen it, and sections narrow each other."""
+    together = parse_policy(f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_TOWN}{EXPOSE_NOTES}", "one")
+    apart = parse_policy(
+        f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_TOWN}[expose to anyone]\n{EXPOSE_NOTES}", "two"
+    )
+    notes, town = EXPOSE_NOTES.strip(), EXPOSE_TOWN.strip()
+    assert list(map(str, diff_policies(together, apart))) == [
+        f"- [expose to anyone] (one:4) {notes}",
+        f"- [expose to anyone] (one:4) {town}",
+        f"+ [expose to anyone] (two:4) {town}",
+        f"+ [expose to anyone] (two:6) {notes}",
+    ]
+    assert diff_policies(apart, apart) == diff_policies(together, together) == []
+    # One more section narrows, one more rule would widen: the place tells them apart.
+    assert list(map(str, diff_policies(parse_policy(TOWN), apart))) == [
+        f"+ [expose to anyone] (two:6) {notes}"
+    ]
+    assert list(map(str, diff_policies(parse_policy(TOWN), together))) == [f"+ [expose to anyone] {notes}"]
 
 
 def test_records_are_told_by_what_becomes_of_them() -> None:

@@ -178,6 +178,38 @@ def test_what_is_no_text_is_told_as_in_rules(line: bytes, code: str, at: int) ->
     assert code in [each[0] for each in faults(b"\n".join(lines))]
 
 
+def test_a_file_that_is_no_text_is_not_told_to_be_rules() -> None:
+    assert faults(b"\xff\xfe[select]\n") == [("L-101", 1, 1)]
+    assert faults(b"# why\nSelect\xff\n" + TOWN.encode()) == [("L-101", 2, 7)]
+    _, [found] = check_policy(b"\xef\xbb\xbf" + TOWN.encode())
+    assert (found.code, found.span.line) == ("policy/header", 1)
+    assert "byte order mark" in found.note
+
+
+@pytest.mark.parametrize("header", ["[expose to bob]", "[select for bob]", "[select storage for bob]"])
+def test_a_peer_that_is_none_hides_nothing_that_is_wrong_below(header: str) -> None:
+    found = faults(
+        f"{TOWN}{header}\n{SELECT_ALL}{EXPOSE_TOWN}MaySend(P) :- Have(P).\n[trust bob]\nX(P) :- Have(P).\n"
+    )
+    assert ("policy/peer", 6, header.index("bob") + 1) in found
+    assert ("policy/reserved-name", 10, 1) in found
+    assert found[-2:] == [("policy/peer", 11, 8), ("policy/no-rules", 12, 1)]
+
+
+def test_a_viewer_that_is_no_verifier_is_warned_about() -> None:
+    rules = [
+        "AllowQueryRecord('Opq_x',P) :- Have(P).",
+        f"AllowQueryRecord('{ALICE}',P) :- Have(P).",
+        "  AllowQueryRecord(V,P) :- Have(P), _Viewer( 'bob' ), _Viewer(V).",
+    ]
+    policy, found = check_policy(f"[select]\n{SELECT_ALL}[expose to anyone]\n# why\n" + "\n".join(rules))
+    assert policy is not None
+    assert [(each.code, each.severity, each.span.line, marked(each)) for each in found] == [
+        ("policy/viewer", "warning", 6, "'Opq_x'"),
+        ("policy/viewer", "warning", 8, "'bob'"),
+    ]
+
+
 def test_warnings_refuse_nothing() -> None:
     policy, found = check_policy(f"[select]\n{SELECT_ALL}Unused(P) :- Have(P).\n")
     assert policy is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lace.policy import read_restriction
 from lace.record import make_plex, make_seal
 from lace.text import parse_tai
 from tests.interlace.pair import ALL
@@ -38,7 +39,7 @@ def run(
     )
 
 
-@pytest.mark.req("040-001", "040-061", "040-071")
+@pytest.mark.req("040-001", "040-061")
 def test_only_what_both_operands_select_is_exchanged_and_nothing_else_is_sent() -> None:
     both, only_left, only_right = plex("u", "ding"), plex("u", "dong"), plex("x", "ding")
     policies = {"policy": by_field("Group", "u")}, {"policy": by_field("App", "ding")}
@@ -51,6 +52,30 @@ def test_only_what_both_operands_select_is_exchanged_and_nothing_else_is_sent() 
     decisions = [end.side.host.decision for end in ends]
     assert set(zero.sent_hashes) <= decisions[0].may_send
     assert decisions[1].may_send == {both.id}
+
+
+@pytest.mark.req("040-071")
+def test_a_stricter_lowering_sends_and_asks_for_less_and_is_not_told() -> None:
+    ours, held, theirs, unwanted = (plex(*each.split()) for each in ("u ding", "u mine", "v ding", "v spam"))
+    stricter = (
+        read_restriction("AllowSend(P) :- Have(P), not Field(P,'App',_,'mine').", "send"),
+        read_restriction("AllowRequest(P,S) :- AdvertisedField(P,S,'App',_,'ding').", "request"),
+    )
+    policy = {"policy": f"{ALL}\nAsked(P,S) :- AdvertisedField(P,S,'App',_,_)."}
+    plans = []
+    for restrictions, sent, got in (((), {ours, held}, {theirs, unwanted}), (stricter, {ours}, {theirs})):
+        strict = {**policy, "host": {"restrictions": restrictions}}
+        (zero, one), said, ends = run([ours, held], [theirs, unwanted], more=(strict, policy))
+        assert zero.complete
+        assert set(zero.sent_hashes) == set(one.received_hashes) == {each.id for each in sent}
+        assert set(zero.received_hashes) == {each.id for each in got}
+        # 050: what is sent and asked for is what the two predicates allow.
+        decision = ends[0].side.host.decision
+        assert decision.may_send == {each.id for each in (sent | got)}
+        assert b"Allow" not in b"\n".join(said[0] + said[1])
+        assert (held.id.encode() in b"\n".join(said[0])) == (held in sent)
+        plans.append(line_of(said[0], b"HelloExchangePlan"))
+    assert plans[0] == plans[1]
 
 
 @pytest.mark.req("040-011")

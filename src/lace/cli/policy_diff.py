@@ -7,16 +7,18 @@ from typing import Any
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
+from lace.cli.lakes import add_lake_of_policies, joins_lake
 from lace.cli.output import count
 from lace.cli.policyfiles import (
     ANONYMOUS,
+    Stage,
     add_peer,
     add_peer_policy,
     chosen_peer,
     chosen_peer_policy,
     counted,
     load_policy,
-    records_of,
+    rehearsals_over,
     write_records_named,
 )
 
@@ -37,10 +39,11 @@ def _arguments(parser: ArgumentParser) -> None:
         help=f"so many records of each ({SHOWN})",
     )
     parser.add_argument("--exit-code", action="store_true", help="1 where the rules differ")
+    add_lake_of_policies(parser)
 
 
 def _run(call: Call) -> int:
-    from lace.porcelain import diff_policies, diff_records
+    from lace.porcelain import diff_policies, diff_rehearsals
 
     args, out = call.args, call.out
     before, after = load_policy(call, args.before), load_policy(call, args.after)
@@ -50,15 +53,18 @@ def _run(call: Call) -> int:
         for change in changes:
             out.line(str(change))
         out.line(count(len(changes), "difference") if changes else "the rules are the same")
-    if args.store is not None:
+    if joins_lake(call) or args.store is not None:
         peer, theirs = chosen_peer(call, args.peer), chosen_peer_policy(call)
         with call.open(read_only=True) as lace:
-            found = diff_records(records_of(lace), before, after, peer=peer, theirs=theirs)
+            rehearse = rehearsals_over(call, lace)
+            old, new = (rehearse(each, peer=peer, theirs=theirs) for each in (before, after))
+            with Stage(lace, new).working(call):
+                found = diff_rehearsals(old, new)._asdict()
+                told["records"] = {name: counted(each, args.limit) for name, each in found.items()}
             if not out.as_json:
-                for words, records in zip(_WORDS, found, strict=True):
-                    out.line(f"{words.format(peer=args.peer)}: {count(len(records), 'record')}")
-                    write_records_named(out, lace, records, args.limit)
-        told["records"] = {name: counted(each, args.limit) for name, each in found._asdict().items()}
+                for words, records in zip(_WORDS, told["records"].values(), strict=True):
+                    out.line(f"{words.format(peer=args.peer)}: {count(records['count'], 'record')}")
+                    write_records_named(out, lace, records)
     if out.as_json:
         out.value(told)
     return 1 if changes and args.exit_code else 0
@@ -74,8 +80,8 @@ _WORDS = (
 COMMAND = Command(
     "diff",
     "say what two policies do differently",
-    "Shows which rules only one of them has. With --store it also shows which records of that lace are newly "
-    "selected, newly sent and newly held back, and which are held in the store but no longer selected.",
+    "Shows which rules only one of them has. With --store or --lake it also shows which of its records are "
+    "newly selected, newly sent and newly held back, and which are held there but no longer selected.",
     (
         "lace policy new group old.policy",
         "lace policy new group mine.policy --set town=u",

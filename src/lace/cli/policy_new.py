@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage
+from lace.cli.rulefiles import telling
 
 STDOUT = "-"
 
@@ -41,8 +42,9 @@ def _run(call: Call) -> int:
     ready = find_ready_policy(args.name)
     text, cases = _changed(call, ready.text, ready.cases)
     # What somebody put in must not have spoiled it.
-    parse_policy(text, args.name)
-    parse_cases(cases, args.name)
+    with telling(out):
+        parse_policy(text, args.name)
+        parse_cases(cases, args.name)
     if args.file == STDOUT:
         out.data(text.encode())
         return 0

@@ -9,6 +9,14 @@ from lace.cli.command import Call, Command
 from lace.cli.output import count
 from lace.cli.policyfiles import load_policy
 from lace.cli.rulefiles import telling
+from lace.errors import StoreError
+
+
+class NoCases(StoreError):
+    """A policy without a file of cases beside it."""
+
+    code = "policy/no-cases"
+    text = "there are no cases for {policy}: write them to {where}, or name another file with --cases"
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -24,6 +32,8 @@ def _run(call: Call) -> int:
     out = call.out
     policy = load_policy(call, call.args.file)
     path = Path(call.args.cases) if call.args.cases else cases_beside(call.args.file)
+    if call.args.cases is None and not path.exists():
+        raise NoCases(policy=call.args.file, where=str(path))
     with telling(out):
         scenes = read_cases(path)
         outcomes = list(try_policy(policy, scenes, path.parent))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lace.cli.command import Call
-from lace.cli.lakes import beside_joined
+from lace.cli.lakes import beside_joined, evaluating, joins_lake, open_its_lake, start_spark
 from lace.cli.output import Output
 from lace.cli.rulefiles import telling
 from lace.errors import InputError
@@ -126,11 +128,17 @@ class Stage(NamedTuple):
     lace: Lace
     rehearsal: Rehearsal
 
+    def working(self, call: Call) -> AbstractContextManager[None]:
+        """Show how far Spark is, where it decides."""
+        from lace.porcelain import LakeRehearsal
+
+        return evaluating(call) if isinstance(self.rehearsal, LakeRehearsal) else nullcontext()
+
 
 @contextmanager
 def open_rehearsal(call: Call, advertise: Advertise | None = None) -> Iterator[Stage]:
     """Lend the exchange that the options describe; `advertise` says what the peer claims besides."""
-    from lace.porcelain import Rehearsal, now_tai, read_facts
+    from lace.porcelain import now_tai, read_facts
 
     ours, theirs = chosen_policy(call), chosen_peer_policy(call)
     peer, here = chosen_peer(call, call.args.peer), chosen_peer(call, call.args.here)
@@ -145,18 +153,20 @@ def open_rehearsal(call: Call, advertise: Advertise | None = None) -> Iterator[S
     for name in ("StartTAI", "TickTAI"):
         runtime += [] if any(fact[0] == name for fact in runtime) else [(name, now)]
     with call.open(read_only=True) as lace:
-        yield Stage(
-            lace,
-            Rehearsal(
-                records_of(lace),
-                ours,
-                peer=peer,
-                theirs=theirs,
-                here=here,
-                runtime=runtime,
-                advertised=claims,
-            ),
-        )
+        rehearse = rehearsals_over(call, lace)
+        how = {"peer": peer, "theirs": theirs, "here": here, "runtime": runtime, "advertised": claims}
+        yield Stage(lace, rehearse(ours, **how))
+
+
+def rehearsals_over(call: Call, lace: Lace) -> Callable[..., Rehearsal]:
+    """Return what makes rehearsals over a store: in this process, or on Spark where it is a large lake."""
+    from lace.porcelain import LakeRehearsal, Rehearsal, fits_in_memory
+
+    if joins_lake(call):
+        version = open_its_lake(call).snapshot(call.args.at)
+        if call.args.master is not None or not fits_in_memory(version):
+            return partial(LakeRehearsal, version, start_spark(call))
+    return partial(Rehearsal, records_of(lace))
 
 
 def records_of(lace: Lace) -> Resident:
@@ -166,23 +176,23 @@ def records_of(lace: Lace) -> Resident:
     return ResidentFacts(lace.store).database
 
 
-def some(records: Iterable[str], limit: int | None) -> list[str]:
-    """Return the first of some records, in the order of their ids."""
-    return sorted(records) if limit is None else nsmallest(limit, records)
+def counted(records: AbstractSet[str], limit: int | None) -> dict[str, Any]:
+    """Return how many records there are and the first of them by their ids, as a program reads it."""
+    if limit is None:
+        shown = sorted(records)
+    else:
+        # What is large knows its first records itself.
+        first = getattr(records, "first", None)
+        shown = nsmallest(limit, records) if first is None else first(limit)
+    return {"count": len(records), "records": shown}
 
 
-def counted(records: frozenset[str], limit: int | None) -> dict[str, Any]:
-    """Return how many records there are and the first of them, as a program reads it."""
-    return {"count": len(records), "records": some(records, limit)}
-
-
-def write_records_named(out: Output, lace: Lace, records: frozenset[str], limit: int | None) -> None:
+def write_records_named(out: Output, lace: Lace, chosen: dict[str, Any]) -> None:
     """Write the first of some records with where they belong, and how many more there are."""
-    shown = some(records, limit)
-    for record in shown:
+    for record in chosen["records"]:
         out.line(f"  {record}  {place_of(lace, record)}".rstrip())
-    if len(records) > len(shown):
-        out.line(f"  … and {len(records) - len(shown):,} more")
+    if chosen["count"] > len(chosen["records"]):
+        out.line(f"  … and {chosen['count'] - len(chosen['records']):,} more")
 
 
 def place_of(lace: Lace, record: str) -> str:

@@ -58,6 +58,7 @@ from lace.policy.operand import (
     assign_origins,
     check_announced,
 )
+from lace.policy.peerreasons import PeerReasons
 from lace.policy.plan import (
     ExchangePlan,
     NotATranscript,
@@ -85,8 +86,8 @@ __all__ = [
     "GivenViews", "Held", "Kind", "LocalPolicy", "Lowered", "MissingExport", "Module", "ModuleRefused",
     "NotATranscript", "NotCanonicalModule", "NotOfSnapshot", "NothingToPresent", "Operand", "OperandLimits",
     "OperandStopped", "Origin", "OriginClaimsLocal", "OriginClaimsVerifier", "OriginMismatch", "OtherPlan",
-    "Precompiled", "Reasons", "RequiredFields", "ReservedName", "Resident", "Restriction", "Running",
-    "SameIndex", "SelectedNotExposable", "SignerDisagrees", "Snapshot", "SourceMap", "Transcript",
+    "PeerReasons", "Precompiled", "Reasons", "RequiredFields", "ReservedName", "Resident", "Restriction",
+    "Running", "SameIndex", "SelectedNotExposable", "SignerDisagrees", "Snapshot", "SourceMap", "Transcript",
     "UnknownLowering", "UnknownPlanProfile", "UnreadableFacts", "ViewMaker", "Views",
     "assign_origins", "check_announced", "compose_selectors", "expose_selected", "join_operands",
     "lower_exposure", "make_plan", "naming_operand", "parse_transcript", "read_expose", "read_module",

@@ -27,6 +27,7 @@ from lace.errors import LimitExceeded
 from lace.facts import Fact, Values, View, check_view
 from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
 from lace.policy.module import FlatRules
+from lace.policy.peerreasons import PeerReasons
 from lace.policy.plan import ExchangePlan, make_plan
 from lace.policy.reasons import Reasons
 from lace.policy.restriction import Restriction
@@ -179,7 +180,7 @@ class LocalPolicy:
         return given
 
     def explain(self, snapshot: Snapshot, composed: Iterable[Generated] = ()) -> Reasons:
-        """Make ready to say why, and why not, about one snapshot.
+        """Make ready to say why, and why not, about one snapshot. It is for the owner, who may see it all.
 
         `composed` is what the local operand was composed from, so that proofs reach its parts.
         """
@@ -187,6 +188,13 @@ class LocalPolicy:
         lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, view.is_full)
         budget = Budget(self._limits.ours, self._now)
         return Reasons(lowered, self.viewer, view, snapshot, composed=composed, budget=budget)
+
+    def explain_to_peer(self, snapshot: Snapshot) -> PeerReasons:
+        """Make ready to tell the peer why its own rules select what they do here: from its view alone."""
+        view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
+        lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, view.is_full)
+        with naming_operand("the peer's", lowered.peer_index):
+            return PeerReasons(lowered, view, snapshot, Budget(self._limits.peer, self._now))
 
     def _prepare(self, *, trusted: bool) -> Lowered:
         lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, trusted)

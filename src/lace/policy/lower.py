@@ -125,6 +125,19 @@ class Lowered:
         program = make_program(each.rule for each in self._scope(self.peer_index))
         return self._gated(compile_program(program, self.exported(self.peer_index)))
 
+    def copied(self, predicate: Predicate) -> Predicate:
+        """Return the name of the copy that `seen` makes of a record relation."""
+        return scoped(SCOPES[self.peer_index], predicate)
+
+    @cached_property
+    def seen(self) -> RelationProgram:
+        """A copy of each record relation as the peer's rules see it."""
+        rules = []
+        for predicate in GATED:
+            terms = tuple(Var(f"X{at}") for at in range(predicate.arity))
+            rules.append(Rule(Atom(self.copied(predicate).name, terms), (Atom(predicate.name, terms),)))
+        return self._gated(compile_program(make_program(rules), tuple(map(self.copied, GATED))))
+
     @cached_property
     def ours(self) -> RelationProgram:
         """Our operand, the restrictions, the merge and the lowering; what the peer's selects is supplied."""

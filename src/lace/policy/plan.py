@@ -160,7 +160,8 @@ def _read(facts: list[Fact]) -> Transcript:
         raise UnknownLowering(lowering=lowering[:80])
     operands = _pair(facts, "ExchangePlanOperand", 3)
     origins = _pair(facts, "ExchangePlanOperandOrigin", 2)
-    names = tuple(sorted(f[1] for f in facts if (f[0], len(f)) == ("ExchangePlanRequireAdvertisedField", 2)))
+    # A set: a line that stands there twice is one that the writer would not have written.
+    names = {fact[1] for fact in facts if (fact[0], len(fact)) == ("ExchangePlanRequireAdvertisedField", 2)}
     every = ("ExchangePlanRequireAllAdvertisedFields",) in facts
     for facet, _ in operands:
         if facet != SELECTOR:
@@ -173,7 +174,7 @@ def _read(facts: list[Fact]) -> Transcript:
     if not all(map(is_label, labels)) or labels[0] == labels[1]:
         raise NotATranscript(reason="origins are two different labels of the form Opq_ and one character")
     # Where all fields are required, no single one is named: the comparison with the writer's text sees it.
-    return Transcript(modules, labels, RequiredFields(() if every else names, every))
+    return Transcript(modules, labels, RequiredFields(() if every else tuple(sorted(names)), every))
 
 
 def _one(facts: list[Fact], name: str, arity: int) -> Fact:

@@ -50,7 +50,7 @@ class Reasons:
         self._program: RelationProgram = compile_program(lowered.flat(viewer))
         gate: list[Fact] = [(CAN_QUERY_RECORD.name, viewer, record) for record in view.records or ()]
         given = [*snapshot.runtime, *snapshot.advertised, *gate]
-        self._result: Result = snapshot.records.evaluate(self._program, budget, given).result()
+        self._result: Result = snapshot.evaluate(self._program, budget, given)
         self._explainer = Explainer(self._program, self._result)
 
     def why_send(self, record: str) -> Proof | None:

@@ -134,17 +134,38 @@ def _only(
     return known if known and not new and len(found) == len(known) else found
 
 
+class Told(NamedTuple):
+    """Record facts that came, and others that went."""
+
+    added: frozenset[Fact] = frozenset()
+    removed: frozenset[Fact] = frozenset()
+
+    def then(self, added: frozenset[Fact], removed: frozenset[Fact]) -> Told:
+        """Return what came and went when this is followed by more."""
+        return Told((self.added - removed) | added, (self.removed - added) | removed)
+
+
+_NOTHING: Final = Told()
+
+
+class Step(NamedTuple):
+    """What changed between one moment and the next."""
+
+    since: object
+    told: Told
+
+
 class Snapshot:
     """What an evaluation may read, and what changed since earlier ones."""
 
-    __slots__ = ("_trail", "advertised", "complete", "moment", "records", "runtime")
+    __slots__ = ("_trail", "advertised", "moment", "records", "runtime", "told")
 
     def __init__(
         self, records: Resident, runtime: Iterable[Fact] = (), advertised: Iterable[Fact] = ()
     ) -> None:
         self.records: Resident = records.version() if _is_growing(records) else records
-        self.complete = True
-        """Whether `records` holds all record facts of the moment."""
+        self.told = Told()
+        """What was said to have come and gone beside `records`."""
         self.runtime = _only(runtime, RUNTIME_PREDICATES, "runtime")
         self.advertised = _only(advertised, ADVERTISEMENT_PREDICATES, "advertisement")
         self.moment = object()
@@ -172,32 +193,35 @@ class Snapshot:
         later.advertised = _only(told, ADVERTISEMENT_PREDICATES, "advertisement", self.advertised)
         said = added is not None or removed is not None
         came, gone = (_only(facts or (), RECORD_PREDICATES, "record") for facts in (added, removed))
-        later.complete = records is not None or (self.complete and not came and not gone)
+        if records is None:
+            later.told = self.told.then(came, gone)
         if said or records is None or (self.complete and later.records is self.records):
-            later._trail = (*self._trail, Step(self.moment, came, gone))[-TRAIL:]
+            later._trail = (*self._trail, Step(self.moment, Told(came, gone)))[-TRAIL:]
         return later
 
-    def changes_since(self, moment: object) -> tuple[frozenset[Fact], frozenset[Fact]] | None:
+    @property
+    def complete(self) -> bool:
+        """Whether `records` holds the record facts of the moment, and no others."""
+        return self.told == _NOTHING
+
+    def evaluate(
+        self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()
+    ) -> Result:
+        """Run a program once over the record facts of the moment, and over other facts."""
+        running = self.records.evaluate(program, budget, facts)
+        return running.result() if self.complete else running.change(*self.told, budget)
+
+    def changes_since(self, moment: object) -> Told | None:
         """Return the record facts that came and went since a moment; None where nobody remembers."""
         if moment is self.moment:
-            return frozenset(), frozenset()
+            return _NOTHING
         at = next((at for at, step in enumerate(self._trail) if step.since is moment), None)
         if at is None:
             return None
-        added: frozenset[Fact] = frozenset()
-        removed: frozenset[Fact] = frozenset()
+        found = _NOTHING
         for step in self._trail[at:]:
-            added = (added - step.removed) | step.added
-            removed = (removed - step.added) | step.removed
-        return added, removed
-
-
-class Step(NamedTuple):
-    """What changed between one moment and the next."""
-
-    since: object
-    added: frozenset[Fact]
-    removed: frozenset[Fact]
+            found = found.then(*step.told)
+        return found
 
 
 class Following:
@@ -248,14 +272,18 @@ class Following:
         self._exact = snapshot.complete
         if _is_versioned(records):
             self._records = records
-            self._running = records.evaluate_with(self._program, budget, given, handed)
-        else:
-            self._records = None
-            self._handed = _as_texts(handed)
-            with _allowing(budget, self._handed):
-                facts = [*given, *_new_facts(self._handed, {})]
-                self._running = records.evaluate(self._program, budget, facts)
-        return self._running.result()
+            running = self._running = records.evaluate_with(self._program, budget, given, handed)
+            if self._exact:
+                return running.result()
+            went_on = running.follow(records, *snapshot.told, handed, budget)
+            assert went_on is not None, "a version follows itself"
+            return went_on
+        self._records = None
+        self._handed = _as_texts(handed)
+        with _allowing(budget, self._handed):
+            facts = [*given, *_new_facts(self._handed, {})]
+            self._running = records.evaluate(self._program, budget, facts)
+            return self._running.result() if self._exact else self._running.change(*snapshot.told, budget)
 
     def _go_on(
         self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed

@@ -24,7 +24,7 @@ from lace.policy import (
     UnreadableFacts,
 )
 
-WARNINGS: Final = frozenset({"policy/nothing-exposed"})
+WARNINGS: Final = frozenset({"policy/nothing-exposed", "policy/viewer"})
 SCOPES: Final = ("o0_", "o1_")
 
 
@@ -42,7 +42,8 @@ FAULTS: Final = {
     ),
     "policy/peer": Wording(
         "{found} names no peer",
-        "a peer is named by its verifier, V.….H3; a label is good for one exchange only",
+        "a peer is named by its verifier, V.….H3; everybody is [expose to anyone]; a label is good for one"
+        " exchange only",
     ),
     "policy/no-rules": Wording(
         "{section} has no rules of its own", "rules stand below [select], [expose to …], [send] or [receive]"
@@ -60,6 +61,11 @@ FAULTS: Final = {
     SelectedNotExposable.code: Wording(
         "SelectHave depends on advertisement facts, so what it selects cannot be exposed",
         "what a peer claims must not decide what it may see; write an [expose to …] section",
+    ),
+    "policy/viewer": Wording(
+        "{found} is nobody's verifier",
+        "a viewer is named by its verifier, V.….H3; a label such as Opq_x is whoever happens to get it, and"
+        " _Viewer(V) is whoever asks",
     ),
     "policy/nothing-exposed": Wording(
         "nothing is exposed to any peer",

@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +17,16 @@ from typing import Final
 
 from lace.datalog import (
     ADVERTISEMENT_PREDICATES,
+    ALLOW_QUERY_RECORD,
     RUNTIME_PREDICATES,
     SELECT_HAVE,
+    VIEWER,
+    Const,
     Diagnostic,
     InvalidLacegram,
     Span,
     check_annotated,
+    parse_program,
 )
 from lace.errors import LaceError, TextError
 from lace.policy import (
@@ -60,6 +65,11 @@ _HEADER = re.compile(r"[ \t]*\[(?P<words>[^\[\]]*)\][ \t]*")
 _EXAMPLES: Final = {
     SEND: "AllowSend(P) :- Have(P), TransportEncrypted().",
     RECEIVE: "AllowRequest(P,S) :- Advertised(P,S), Peer(S).",
+}
+_FOR_SOMEBODY: Final = {
+    SELECT: SectionHeader(SELECT, Kind.PEER.value, frozenset()),
+    EXPOSE: SectionHeader(EXPOSE, LISTED, frozenset()),
+    TRUST: SectionHeader(TRUST, "", frozenset()),
 }
 _FACETS: Final = {SELECT: "selector", EXPOSE: "expose"}
 
@@ -178,7 +188,10 @@ def _check(chunk: _Chunk, lines: list[bytes]) -> None:
                 reason=error.reason,
             )
         )
-        return
+        if error.code != "policy/peer":
+            return
+        # Whoever was meant, what stands below is right or wrong all the same.
+        chunk.header = _FOR_SOMEBODY[line.strip(" \t[").split()[0]]
     text = _alone(lines, chunk)
     if not chunk.header.has_rules:
         _refuse_rules(chunk, lines, "policy/no-rules")
@@ -187,15 +200,26 @@ def _check(chunk: _Chunk, lines: list[bytes]) -> None:
     # A restriction may be given whatever an exchange supplies.
     extra = (*RUNTIME_PREDICATES, *ADVERTISEMENT_PREDICATES) if facet == "datalog" else None
     found = check_annotated(text, facet, extra_base=extra)
-    chunk.faults += [as_refusal(each, line, at) for each in found]
+    # What is missing is told at the header; where that is wrong itself, one fault is enough there.
+    chunk.faults += [as_refusal(each, line, at) for each in found if each.span.line or not chunk.faults]
     if chunk.header.word in (SEND, RECEIVE) and not chunk.is_wrong:
         _check_restriction(chunk, lines)
+    if chunk.header.word == EXPOSE and not chunk.is_wrong:
+        _check_viewers(chunk, lines)
 
 
 def _check_preamble(chunk: _Chunk, lines: list[bytes]) -> None:
-    _refuse_rules(chunk, lines, FlatRules.code)
+    found = check_annotated(_alone(lines, chunk))
+    # What is no text is no rule either.
+    chunk.faults += [each for each in found if each.code == "L-101"][:1]
+    if lines[0].startswith(BOM_UTF8):
+        line, at = _at(lines, 0)
+        reason = "the file begins with a byte order mark: save it without one"
+        chunk.faults.append(find_fault("policy/header", line, at, found=line[1:61].strip(), reason=reason))
     if not chunk.faults:
-        chunk.faults += check_annotated(_alone(lines, chunk))
+        _refuse_rules(chunk, lines, FlatRules.code)
+    if not chunk.faults:
+        chunk.faults += found
 
 
 def _refuse_rules(chunk: _Chunk, lines: list[bytes], code: str) -> None:
@@ -213,6 +237,20 @@ def _alone(lines: list[bytes], chunk: _Chunk) -> bytes:
     return b"\n".join(
         line if at in kept and at != chunk.head else b" " * len(line) for at, line in enumerate(lines)
     )
+
+
+def _check_viewers(chunk: _Chunk, lines: list[bytes]) -> None:
+    """Find viewers that are named by something else than a verifier: anybody could be one."""
+    for number in range(chunk.head + 1, chunk.end):
+        line = lines[number].decode()
+        if not line.strip(" \t") or line.startswith(COMMENT):
+            continue
+        for rule in parse_program(line).rules:
+            for atom in (rule.head, *rule.mentions()):
+                viewer = atom.terms[0] if atom.predicate in (ALLOW_QUERY_RECORD, VIEWER) else None
+                if isinstance(viewer, Const) and not _is_verifier(viewer.value):
+                    at = _at(lines, number, viewer.span.start, viewer.span.end)
+                    chunk.faults.append(find_fault("policy/viewer", *at, found=str(viewer)[:60]))
 
 
 def _check_restriction(chunk: _Chunk, lines: list[bytes]) -> None:

@@ -96,7 +96,7 @@ def tell_held(rehearsal: Rehearsal, held: Held, **size: int) -> Iterator[str]:
     """Yield what holds a record back, for people, line by line."""
     size = {"width": WIDTH, **size}
     if BY_EXPOSE in rehearsal.held_by(held):
-        words = rehearsal.decision.words
+        words = rehearsal.words
         yield f"{words}." if words else "The record is not exposed to this peer."
         for section, answer in rehearsal.why_not_exposed(held.record):
             yield f"{rehearsal.ours.place(section)}:"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lace.algebra import Budget, EvaluationLimits, EvaluationStopped
-from lace.datalog import Explainer, WrongResult, check_proof, compile_program, evaluate, parse_program
+from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, restrict
+from lace.datalog import (
+    Explainer,
+    SeenThroughView,
+    WrongResult,
+    check_proof,
+    compile_program,
+    evaluate,
+    parse_program,
+)
 from lace.datalog.explain.search import Search
 from lace.engines import Database
 from lace.facts import Fact, Predicate
@@ -72,6 +80,15 @@ def test_a_result_of_another_program_is_noticed() -> None:
     recursive = compile_program(parse_program("A(X) :- B(X), D(X).\nA(X) :- A(X), B(X).\nD(X) :- C(X)."))
     with pytest.raises(WrongResult, match=r"A\('x'\)"):
         Explainer(recursive, result).why(("A", "x"))
+
+
+def test_a_program_that_is_seen_through_a_view_is_not_explained_over_what_it_hides() -> None:
+    compiled = compile_program(parse_program("A(X) :- E(X,Y), not V(Y).\nB(X) :- A(X)."))
+    seen = restrict(compiled, Predicate("Shown", 1), [Predicate("V", 1)])
+    result = Database([("E", "x", "y"), ("V", "y")]).evaluate(seen).result()
+    assert result.facts(Predicate("A", 1)) == [("x",)], "the view hides what is in the way"
+    with pytest.raises(SeenThroughView, match="A/1"):
+        Explainer(seen, result)
 
 
 @pytest.mark.parametrize("bound", ["-1", "0", "2", "3", "1" + "0" * 30, "-1" + "0" * 30])

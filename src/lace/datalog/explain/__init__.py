@@ -5,7 +5,7 @@
 
 from lace.datalog.explain.explainer import CANDIDATES, EXPLAINING, Explainer
 from lace.datalog.explain.proof import Absent, Checked, Counted, Derived, Given, NamedRule, Premise, Proof
-from lace.datalog.explain.search import NotEvaluated, WrongResult
+from lace.datalog.explain.search import NotEvaluated, SeenThroughView, WrongResult
 from lace.datalog.explain.show import show_proof, show_why_not
 from lace.datalog.explain.verify import check_proof
 from lace.datalog.explain.whynot import Obstacle, OtherHead, Present, Stopped, Unmatched, WhyNot
@@ -13,6 +13,7 @@ from lace.datalog.explain.whynot import Obstacle, OtherHead, Present, Stopped, U
 __all__ = [
     "CANDIDATES", "EXPLAINING",
     "Absent", "Checked", "Counted", "Derived", "Explainer", "Given", "NamedRule", "NotEvaluated",
-    "Obstacle", "OtherHead", "Premise", "Present", "Proof", "Stopped", "Unmatched", "WhyNot", "WrongResult",
+    "Obstacle", "OtherHead", "Premise", "Present", "Proof", "SeenThroughView", "Stopped", "Unmatched",
+    "WhyNot", "WrongResult",
     "check_proof", "show_proof", "show_why_not",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from lace.algebra import Budget, RankTest, RelationProgram, Result, int_compare
+from lace.algebra import Budget, RankTest, RelationProgram, Result, int_compare, scans
 from lace.datalog.explain.order import Fetch, Move, Route, make_route
 from lace.datalog.explain.proof import NamedRule
 from lace.datalog.meaning import Binding, agree, holds, value
@@ -44,6 +44,16 @@ class WrongResult(InputError):
 
     code = "explain/wrong-result"
     text = "no rule derives {fact} from the facts of this result: it belongs to another program"
+
+
+class SeenThroughView(InputError):
+    """A question about a program whose rules read some facts through a view."""
+
+    code = "explain/seen-through-view"
+    text = (
+        "rules for {predicate} read facts through a view, and a result holds those that it hides too:"
+        " explain the program as it was before, over what the view shows"
+    )
 
 
 @dataclass(slots=True)
@@ -106,6 +116,9 @@ class Search:
         program = compiled.source
         assert isinstance(program, Program), "compile_program puts it there"
         self.program = program
+        for component in compiled.components:
+            if any(scan.view is not None for rule in component.rules for scan in scans(rule.whole)):
+                raise SeenThroughView(predicate=component.predicates[0])
         self.result = result
         self.heads = program.heads
         self.components = {p: each for each in compiled.components for p in each.predicates}

@@ -124,8 +124,9 @@ class Runner:
             rows = found
         frame = self._frame(rows)
         head = self._pipeline.project or (Constant(""),)
-        found = frame.select(*(self._bind(term).alias(f"c{at}") for at, term in enumerate(head)))
-        return self._meter.finish(found)
+        return self._meter.finish(
+            frame.select(*(self._bind(term).alias(f"c{at}") for at, term in enumerate(head)))
+        )
 
     def _frame(self, rows: Bound) -> DataFrame:
         return self._one_row() if rows.frame is None else rows.frame

@@ -23,7 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lace.algebra import Budget, EvaluationLimits, RelationProgram
-from lace.engines.embedded import Database, EmbeddedResult
+from lace.engines.embedded import Database
+from lace.engines.result import EmbeddedResult
 from lace.errors import LaceError
 from lace.facts import Predicate
 
