@@ -105,6 +105,12 @@ SELECTOR = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S).
         ),
         ("A() :- true.\nB('x y') :- A(), not _C(_).", "datalog"),
         ("A(X) :- B(X).\n\nA(X) :- B(X).\n", "datalog"),
+        (
+            "A('x :- y, z') :- B(X), not C('a, b',X), X != 'c != d', Xnot != X, D(Xnot,'not '), true.",
+            "datalog",
+        ),
+        ("A(X) :- B(X), B(X), not C(X), not C(X), true, true, X != 'y', X != 'y'.", "datalog"),
+        ("A(X) :- B(X), Cardinality(C(X,'),'),'>=','2'), Cardinality(C(X,'),'),'>=','2').", "datalog"),
         (SELECTOR, "selector"),
     ],
 )
@@ -123,6 +129,8 @@ def test_plain_text_of_every_form_is_read_quickly(
         ("A(X) :- B(X), X != _.", "datalog"),
         ("A(X) :- B(X), X != Y.", "datalog"),
         ("A(X) :- B(X), Cardinality(C(Y),'<','1'), Cardinality(D(Y),'<','1').", "datalog"),
+        ("A(X) :- B(X), Cardinality(C(Y),'<','1'), Cardinality(C(Y),'<','1').", "datalog"),
+        ("A(X) :- B(X), Cardinality('a),','<','1').", "datalog"),
         ("A(X) :- B(X), Cardinality(C(Y),'<','01').", "datalog"),
         ("A(X) :- B(X), Cardinality(X).", "datalog"),
         ("A(X) :- B(X), Cardinality('a','<','1').", "datalog"),

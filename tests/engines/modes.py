@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from lace.engines import columnar, driver, index, quick, whole
+from lace.engines import bound, columnar, driver, index, whole
 
 _LOOPS = {(driver, "FEW"): 1 << 60, (driver, "SMALL"): 1 << 60, (whole, "MOST_ROWS"): -1}
 _COLUMNS = {(driver, "FEW"): 0, (driver, "SMALL"): 0, (whole, "MOST_ROWS"): -1}
@@ -16,7 +16,7 @@ MODES: dict[str, dict[tuple[ModuleType, str], int]] = {
     "columns only": _COLUMNS,
     "columns in pieces": {**_COLUMNS, (columnar, "PIECE"): 3, (index, "PIECE"): 3},
     "loops only": _LOOPS,
-    "loops that prove too long": {**_LOOPS, (quick, "MOST_STEPS"): 3},
+    "loops that prove too long": {**_LOOPS, (bound, "MOST_STEPS"): 3},
     "whole programs": {(whole, "MOST_ROWS"): 1 << 60, (whole, "WALKS"): 0},
     "walked programs": {(whole, "MOST_ROWS"): 1 << 60, (whole, "WALKS"): 1 << 60},
 }

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lace.engines.dictionary import Dictionary
-from lace.engines.table import Row, Table
+from lace.engines.lookup import Row
+from lace.engines.table import Table
 
 
 def dictionary(size: int) -> Dictionary:
@@ -40,6 +41,30 @@ def test_repeats_in_the_first_columns_are_dropped() -> None:
     table = Table(2, dictionary(10))
     assert table.add_columns(columns([(1, 2), (3, 4), (1, 2)])) == 2
     assert sorted(table.rows()) == [(1, 2), (3, 4)]
+
+
+def test_the_first_rows_are_kept_whether_or_not_they_stand_in_columns() -> None:
+    table = Table(2, dictionary(40))
+    rows: list[Row] = [(number, 1) for number in range(10)]
+    table.add_columns(columns(rows))
+    more: list[Row] = [(number, 2) for number in range(30)]
+    table.add_rows(more[:5])
+    table.columns()
+    table.add_rows(more[5:])
+    for size in range(len(table) + 1):
+        first = table.first(size)
+        assert first.rows() == [*rows, *more][:size]
+        assert first.add_rows([(35, 3)]) == 1
+        if first is not table:
+            assert first.number((35, 3)) == size
+
+
+def test_a_table_knows_how_long_it_was() -> None:
+    table = Table(1, dictionary(10))
+    for time, row in ((2, (1,)), (3, (2,)), (5, (2,)), (7, (3,))):
+        table.note(time)
+        table.add_rows([row])
+    assert [table.size_at(time) for time in range(9)] == [0, 0, 1, 2, 2, 2, 2, 3, 3]
 
 
 def test_copies_know_their_rows_and_grow_apart() -> None:

@@ -184,6 +184,15 @@ def test_many_rows_become_visible_and_hidden_again(way: str) -> None:
             assert set(result.facts(Predicate("A", 2))) == seen
 
 
+def test_everything_becomes_visible_where_nothing_was() -> None:
+    names = [f"p{at:04}" for at in range(1500)]
+    facts: list[Fact] = [("Field", name, "N", "0", "v") for name in names]
+    program = restrict(compile_program(parse_program("A(P) :- Field(P,'N',_,_).")), VIEW, KINDS)
+    running = Database(facts).evaluate(program)
+    assert running.result().count(Predicate("A", 1)) == 0
+    assert running.insert(sorted(rows(set(names)))).count(Predicate("A", 1)) == len(names)
+
+
 def test_the_limit_on_base_facts_counts_what_is_visible() -> None:
     plain = compile_program(parse_program("A(P) :- Have(P), not Field(P,'Group',_,'g0')."))
     program = restrict(plain, VIEW, KINDS)

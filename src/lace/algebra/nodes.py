@@ -75,18 +75,19 @@ class Scan:
     part: Part = Part.ALL
     view: Predicate | None = None
     """Only rows whose first value is in this relation of one place are there at all."""
-    _columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """The named columns, each once, in order: `columns` for whoever asks very often."""
 
     def __post_init__(self) -> None:
         names = []
         for place in self.places:
             if type(place) is Column:
                 names.append(place.name)
-        self._columns = tuple(dict.fromkeys(names) if len(names) > 1 else names)  # type: ignore[misc]
+        self.names = tuple(dict.fromkeys(names) if len(names) > 1 else names)  # type: ignore[misc]
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
-        return self._columns
+        return self.names
 
     def reads(self) -> tuple[Predicate, ...]:
         """Return the relations whose facts decide what is there: its own, and the view."""

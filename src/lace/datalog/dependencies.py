@@ -84,6 +84,10 @@ def grouped(below: Below) -> Components:
     for root in below:
         if root in order:
             continue
+        if not below[root]:  # needs nothing: a group by itself, and quickly told
+            order[root] = len(order)
+            found.append((root,))
+            continue
         path = [(root, iter(below[root]))]
         order[root] = lowest[root] = len(order)
         open_nodes.append(root)
@@ -92,6 +96,10 @@ def grouped(below: Below) -> Components:
             node, rest = path[-1]
             for child in rest:
                 if child not in order:
+                    if not below[child]:
+                        order[child] = len(order)
+                        found.append((child,))
+                        continue
                     order[child] = lowest[child] = len(order)
                     open_nodes.append(child)
                     is_open.add(child)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from functools import partial
 from operator import methodcaller
 from typing import NamedTuple
 
@@ -49,10 +50,14 @@ _MORE = rf"{{0,{FIXED.arity - 1}}}+"
 """So many terms more than the first."""
 
 
+def _atom(term: str, term_gap: str) -> str:
+    """Return the pattern of an atom with terms of a kind and these blanks between them."""
+    return rf"{_NAME}\((?:{term}(?:,{term_gap}{term}){_MORE})?+\)"
+
+
 def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
     """Return the pattern of a rule with these blanks around signs, after `not`, and between terms."""
-    head = rf"{_NAME}\((?:{_BOUND}(?:,{term_gap}{_BOUND}){_MORE})?+\)"
-    atom = rf"{_NAME}\((?:{_TERM}(?:,{term_gap}{_TERM}){_MORE})?+\)"
+    head, atom = _atom(_BOUND, term_gap), _atom(_TERM, term_gap)
     count = rf"Cardinality\({atom},{term_gap}'[<>]=?+',{term_gap}'[0-9]++'\)"
     part = rf"(?:{_BOUND}{gap}!={gap}{_BOUND}|{count}|(?:not{word_gap})?+{atom}|true)"
     return re.compile(rf"{head}{gap}:-{gap}{part}(?:,{gap}{part})*+\.")
@@ -61,16 +66,11 @@ def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
 _CANONICAL = _rule(r"\ ", r"\ ", "")
 _PLAIN = _rule(r"\ *+", r"\ ++", r"\ *+")
 _GAP = re.compile(r"'[^']*+'|[()]|\ *+(?:,|:-|!=)\ *+|(?<=not)\ ++")
-_PIECE = re.compile(
-    rf"""
-      (not\ |Cardinality\()? (({_NAME}) \( ((?:{_TERM}(?:,{_TERM})*+)?+) \))          # 1 (2 3 4)
-      (?: ,'([<>]=?+)','([0-9]++)'\) )?+                                             # 5 6
-    | ({_BOUND}) \ !=\  ({_BOUND})                                                    # 7 8
-    """,
-    re.VERBOSE,
-)
+_COUNT = re.compile(rf"Cardinality\(({_atom(_TERM, '')}),'([<>]=?+)','([0-9]++)'\)")
+_PART = re.compile(r"(?:[^',\ ]++|'[^']*+'|,(?!\ )|\ !=\ |(?<=not)\ )++")
 _EACH = re.compile(r"'[^']*+'|\w++")
 _TESTS = frozenset({"IntCompare", "LexCompare", "TextShape"})
+_predicate = partial(tuple.__new__, Predicate)  # Predicate(*…) without the call in between
 
 
 class Read(NamedTuple):
@@ -98,9 +98,8 @@ def read_plainly(text: str | bytes, facet: Facet, base: Collection[Predicate]) -
         text = text.decode("ascii")
     if not text.isascii():
         return None
-    # Where no constant holds a comma, commas alone part terms.
-    commas = "," in "".join(text.split("'")[1::2])
-    reader = _Reader(facet, base, _EACH.findall if commas else methodcaller("split", ","))
+    constants = "".join(text.split("'")[1::2])
+    reader = _Reader(facet, base, _CAREFUL if "," in constants or ":-" in constants else _AT_SIGNS)
     try:
         for line in text.split("\n"):
             if line:
@@ -132,25 +131,46 @@ def _respelled(line: str) -> str:
     return _GAP.sub(spelled, line)
 
 
-class _Places(dict[str, Place]):
-    """Terms by how they are written, each made once."""
+class _Cut(NamedTuple):
+    """How canonical text is taken apart."""
 
-    def __missing__(self, term: str) -> Place:
-        place = self[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
-        return place
+    parts: Callable[[str], list[str]]
+    """Cuts a line into its head and the parts of its body."""
+    terms: Callable[[str], list[str]]
+    """Cuts what stands between parentheses."""
+
+
+def _parts_at_signs(line: str) -> list[str]:
+    return line[:-1].replace(" :- ", ", ", 1).split(", ")
+
+
+def _parts_carefully(line: str) -> list[str]:
+    """Cut a line in which constants may hold signs.
+
+    >>> _parts_carefully("A('x :- y') :- B('a, b',Z), not C(Z), Z != 'c'.")
+    ["A('x :- y')", "B('a, b',Z)", 'not C(Z)', "Z != 'c'"]
+    """
+    head, _, *parts = _PART.findall(line[:-1])
+    return [head, *parts]
+
+
+_AT_SIGNS = _Cut(_parts_at_signs, methodcaller("split", ","))
+"""Where no constant holds a sign, signs alone part everything."""
+_CAREFUL = _Cut(_parts_carefully, _EACH.findall)
 
 
 class _Reader:
     """Reads line by line; what stands in many places is made once."""
 
-    def __init__(self, facet: Facet, base: Collection[Predicate], terms: Callable[[str], list[str]]) -> None:
+    def __init__(self, facet: Facet, base: Collection[Predicate], cut: _Cut) -> None:
         self._facet = facet
         self._base = base
-        self._terms = terms
-        """Takes what stands between parentheses apart."""
+        self._parts, self._terms = cut
         self._rules: dict[str, Pipeline] = {}
-        self._place = _Places({"_": None}).__getitem__
+        self._known: dict[str, Place] = {"_": None}
+        """Terms by how they are written."""
         self._joins: dict[str, Join] = {}
+        """By how their atoms are written; those of heads and of atoms that are not joined are among them."""
 
     def rule(self, line: str) -> None:
         """Read one line."""
@@ -161,35 +181,25 @@ class _Reader:
             line = _respelled(line)
         if line in self._rules:
             return
-        (_, atom, name, inside, _, _, _, _), *parts = _PIECE.findall(line)
-        head = self._atom(atom, name, inside).scan
-        project = head.places
-        if head.predicate in self._base or name in self._facet.no_heads:
+        first, *parts = self._parts(line)
+        head = self._atom(first).scan
+        if head.predicate in self._base or head.predicate.name in self._facet.no_heads:
             raise _Unusual
+        known = self._joins
         steps: list[Step] = []
         bound: set[str] = set()
-        needed = list(head.columns())
+        needed = [*head.names]
         local: list[str] = []
-        for sign, atom, name, inside, op, number, left, right in parts:
-            if left:
-                step: Step = Filter(NotEqual(*self._operands([left, right])))
-                needed += step.columns()
-            elif sign:
-                scan = self._atom(atom, name, inside).scan
-                if sign == "not ":
-                    step = AntiJoin(scan)
-                    needed += scan.columns()
-                elif is_decimal(number):
-                    step = CountTest(scan, op, int(number))
-                    local += scan.columns()
-                else:
-                    raise _Unusual
-            elif name in _TESTS:
-                step = Filter(self._test(name, inside))
-                needed += step.columns()
+        for part in parts:
+            step = known.get(part) or self._step(part)
+            if type(step) is Join:
+                bound.update(step.scan.names)
+            elif step is None:
+                continue
+            elif type(step) is CountTest:
+                local += step.scan.names
             else:
-                step = self._atom(atom, name, inside)
-                bound.update(step.scan.columns())
+                needed += step.columns()
             steps.append(step)
         if not bound.issuperset(needed):
             raise _Unusual
@@ -197,21 +207,49 @@ class _Reader:
         if local and len(unbound := [name for name in local if name not in bound]) > len(set(unbound)):
             raise _Unusual
         if len(set(parts)) < len(parts):
-            steps = list(dict(zip(parts, steps, strict=True)).values())
-        self._rules[line] = Pipeline(tuple(steps), head.predicate, project)  # type: ignore[arg-type]
+            steps = list(dict.fromkeys(steps))
+        self._rules[line] = Pipeline(tuple(steps), head.predicate, head.places)  # type: ignore[arg-type]
 
-    def _atom(self, atom: str, name: str, inside: str) -> Join:
+    def _step(self, part: str) -> Step | None:
+        """Return what a part of a body means; `true` means nothing."""
+        if part[-1] != ")":
+            return None if part == "true" else Filter(NotEqual(*self._operands(_EACH.findall(part))))
+        name, _, inside = part[:-1].partition("(")
+        if name in _TESTS:
+            return Filter(self._test(name, inside))
+        if name == "Cardinality":
+            count = _COUNT.fullmatch(part)
+            if count is None or not is_decimal(count[3]):
+                raise _Unusual
+            return CountTest(self._atom(count[1]).scan, count[2], int(count[3]))
+        if name.startswith("not "):
+            return AntiJoin(self._atom(part[4:]).scan)
+        return self._join(part, name, inside)
+
+    def _atom(self, atom: str) -> Join:
         """Return what an atom means where it stands in a body by itself."""
         join = self._joins.get(atom)
-        if join is None:
-            places = tuple(map(self._place, self._terms(inside))) if inside else ()
-            join = self._joins[atom] = Join(Scan(Predicate(name, len(places)), places))
+        return join or self._join(atom, *atom[:-1].split("(", 1))
+
+    def _join(self, atom: str, name: str, inside: str) -> Join:
+        places = self._places(self._terms(inside)) if inside else ()
+        join = self._joins[atom] = Join(Scan(_predicate((name, len(places))), places))
         return join
 
-    def _operands(self, terms: list[str]) -> list[Term]:
+    def _places(self, terms: list[str]) -> tuple[Place, ...]:
+        known, places = self._known, []
+        for term in terms:
+            if term in known:
+                place = known[term]
+            else:
+                place = known[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
+            places.append(place)
+        return tuple(places)
+
+    def _operands(self, terms: list[str]) -> tuple[Term, ...]:
         if "_" in terms:
             raise _Unusual
-        return list(map(self._place, terms))  # type: ignore[arg-type]
+        return self._places(terms)  # type: ignore[return-value]
 
     def _test(self, name: str, inside: str) -> Test:
         terms = self._terms(inside)

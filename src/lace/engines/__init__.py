@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lace.engines.embedded import (
-        Database,
-        DatabaseVersion,
-        DerivedPredicate,
-        EmbeddedEvaluation,
-        EmbeddedResult,
-    )
+    from lace.engines.embedded import Database, DatabaseVersion, DerivedPredicate, EmbeddedEvaluation
+    from lace.engines.result import EmbeddedResult
 
 __all__ = ["Database", "DatabaseVersion", "DerivedPredicate", "EmbeddedEvaluation", "EmbeddedResult"]
 

@@ -239,8 +239,9 @@ class Dictionary:
 
     def _take(self, text: str) -> int:
         """Give a position to a text that has none."""
-        check_value(text, self._value_bytes)
-        position = self._positions[text] = len(self)
+        if not (isinstance(text, str) and text.isascii() and len(text) <= self._value_bytes):
+            check_value(text, self._value_bytes)
+        position = self._positions[text] = self._below + len(self._own)
         self._own.append(text)
         return position
 

@@ -10,17 +10,18 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from lace.algebra import Budget, Column
+from lace.engines.bound import BoundPipeline
 from lace.engines.closure import NODES, Closure, close, count_nodes
 from lace.engines.columnar import ColumnarRunner
 from lace.engines.dictionary import Ids
+from lace.engines.lookup import Row
 from lace.engines.prepared import PreparedComponent, PreparedDelta, PreparedPipeline, PreparedProgram
 from lace.engines.relations import Marks, Relations, Source, Version, stretch
-from lace.engines.table import Row, Table
+from lace.engines.table import Table
 from lace.engines.whole import Outcome
 from lace.facts import Predicate
 
@@ -40,40 +41,34 @@ class RuleCost:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
 class Change:
     """Which relations gained facts and which lost some."""
 
-    grown: set[Source] = field(default_factory=set)
-    shrunk: set[Source] = field(default_factory=set)
+    __slots__ = ("grown", "shrunk")
+
+    def __init__(self) -> None:
+        self.grown: set[Source] = set()
+        self.shrunk: set[Source] = set()
 
     def touches(self, sources: Collection[Source]) -> bool:
         """Tell whether one of the sources changed at all."""
-        return not self.grown.isdisjoint(sources) or not self.shrunk.isdisjoint(sources)
+        if self.shrunk and not self.shrunk.isdisjoint(sources):
+            return True
+        return not self.grown.isdisjoint(sources)
 
     def loses(self, component: PreparedComponent) -> bool:
         """Tell whether the change can take facts of a component away."""
         if not self.shrunk:
-            return not self.grown.isdisjoint(component.strict)
+            return bool(component.strict) and not self.grown.isdisjoint(component.strict)
         return self.touches(component.strict) or not self.shrunk.isdisjoint(component.reads)
 
 
-class Output(NamedTuple):
-    """Head rows of one pipeline, in the form in which they came."""
-
-    pipeline: PreparedPipeline
-    rows: list[Row] | None
-    columns: list[Ids] | None
+Output = tuple[PreparedPipeline, list[Row] | None, list[Ids] | None]
+"""Head rows of one pipeline, in the form in which they came."""
 
 
-class _Noted(NamedTuple):
-    """What was derived of a predicate before a change."""
-
-    table: Table
-    size: int
-    rounds: int
-    apart: Table | None
-    apart_size: int
+_Noted = tuple[Table, int, int, Table | None, int]
+"""A derived table before a change, its rows and rounds; what rules derived apart, and its rows."""
 
 
 class Driver:
@@ -91,11 +86,14 @@ class Driver:
         """What the present change has touched, as it was before."""
         self._noted_rounds: dict[Predicate, int] = {}
         self._columnar = ColumnarRunner(relations)
+        self._loops: dict[int, BoundPipeline] = {}
+        """By the identity of what the program holds."""
 
     def table(self, predicate: Predicate) -> Table:
         """Return what the rules derived of a predicate."""
-        apart = self.derived.get(predicate)
-        return self.relations.table(predicate) if apart is None else apart
+        if self.derived and predicate in self.derived:
+            return self.derived[predicate]
+        return self.relations.table(predicate)
 
     def supplied(self, predicate: Predicate) -> Table:
         """Return what was supplied of a derived predicate."""
@@ -146,29 +144,32 @@ class Driver:
                 self._look_again(component, change, marks, looked)
             if not change.touches(component.reads):
                 continue
-            self._note(component)
             if change.loses(component):
+                self._note(component)
                 self._refill(component, change, marks, budget)
             else:
                 self._continue(component, change, marks, budget)
-                for predicate in component.component.predicates:
-                    table = self.relations.table(predicate)
-                    if marks.get(table, table.size) < table.size:
-                        change.grown.add(Source(predicate))
 
-    def _note(self, component: PreparedComponent) -> None:
-        """Remember a component as it is: tables only grow, so how long they are is enough."""
-        predicates = component.component.predicates
+    def _note(self, component: PreparedComponent) -> Marks:
+        """Remember a component as it is: tables only grow, so how long they are is enough; return that."""
+        predicates, marks = component.component.predicates, {}
         for predicate in predicates:
             table, apart = self.relations.table(predicate), self.derived.get(predicate)
-            size = 0 if apart is None else apart.size
-            self._noted[predicate] = _Noted(table, table.size, len(table.rounds), apart, size)
+            size = marks[table] = table.size
+            self._noted[predicate] = (
+                table,
+                size,
+                len(table.rounds),
+                apart,
+                0 if apart is None else apart.size,
+            )
         self._noted_rounds[predicates[0]] = self.rounds.get(predicates[0], 0)
+        return marks
 
     def restore(self, version: Version, marks: Marks) -> None:
         """Go back to before a change that failed; nothing is evaluated for it."""
-        for noted in self._noted.values():
-            marks.pop(noted.table, None)
+        for table, *_ in self._noted.values():
+            marks.pop(table, None)
         self.relations.restore(version, marks)
         for predicate, (table, size, rounds, apart, apart_size) in self._noted.items():
             self.relations.put(predicate, table.first(size, rounds))
@@ -229,28 +230,30 @@ class Driver:
             # Before the first round a rule that joins its own component finds only what was supplied.
             if all(len(tables[predicate]) for predicate in whole.own)
         ]
-        self._add(outputs, budget)
-        self._rounds(component, marks, budget)
+        self._rounds(component, self._add(outputs, budget), marks, budget)
 
     def _continue(self, component: PreparedComponent, change: Change, marks: Marks, budget: Budget) -> None:
         """Go on from what is new below."""
-        tables = [self.relations.table(predicate) for predicate in component.component.predicates]
-        for table in tables:
-            marks.setdefault(table, table.size)
         deltas: Iterable[PreparedDelta] = component.deltas
         if len(change.grown) == 1:
             (source,) = change.grown
             deltas = component.deltas_of.get(source, ())
         outputs = self._deltas(deltas, marks, budget)
-        if any(output.rows or output.columns for output in outputs):
-            self._add(outputs, budget)
-            self._rounds(component, {table: marks[table] for table in tables}, budget)
+        if not outputs:
+            return
+        own = self._note(component)
+        marks.update(own)
+        if new := self._add(outputs, budget):
+            self._rounds(component, new, own, budget)
+            for predicate, (table, size) in zip(component.component.predicates, own.items(), strict=True):
+                if size < table.size:
+                    change.grown.add(Source(predicate))
 
-    def _rounds(self, component: PreparedComponent, marks: Marks, budget: Budget) -> None:
-        predicates = component.component.predicates
-        tables = [self.relations.table(predicate) for predicate in predicates]
+    def _rounds(self, component: PreparedComponent, new: int, marks: Marks, budget: Budget) -> None:
+        """Go on until nothing is new; by now so many rows are, from their marks on."""
+        predicates, tables = component.component.predicates, list(marks)
         count = 0
-        while any(marks[table] < table.size for table in tables):
+        while new:
             count += 1
             budget.check_rounds(count, predicates[0])
             for table in tables:
@@ -259,17 +262,19 @@ class Driver:
                 break
             outputs = self._deltas(component.own_deltas, marks, budget)
             marks = {table: table.size for table in tables}
-            self._add(outputs, budget)
+            new = self._add(outputs, budget)
         self.rounds[predicates[0]] = self.rounds.get(predicates[0], 0) + count
 
     def _deltas(self, deltas: Iterable[PreparedDelta], marks: Marks, budget: Budget) -> list[Output]:
+        """Run what starts from something new; return what brought rows."""
         outputs = []
         for delta in deltas:
             table, _ = self.relations.resolve(delta.scan)
-            old = marks.get(table)
-            if old is not None and old < table.size:
-                few = table.size - old <= FEW
-                outputs.append(self._run(delta.prepared, marks, budget, few))
+            old, size = marks.get(table), table.size
+            if old is not None and old < size:
+                output = self._run(delta.prepared, marks, budget, size - old <= FEW)
+                if output[1] or output[2]:
+                    outputs.append(output)
         return outputs
 
     def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget, few: bool = False) -> Output:
@@ -282,7 +287,7 @@ class Driver:
         rows: list[Row] | None = None
         columns: list[Ids] | None = None
         if (few and prepared.loops) or self._suits_loops(prepared, marks):
-            rows = prepared.quick.run(self.relations, marks, budget, prepared)
+            rows = self._bound(prepared).run(marks, budget, prepared)
         if rows is not None:
             cost.rows += len(rows)
         else:
@@ -293,7 +298,13 @@ class Driver:
                 rows = [()]
         if budget.now is not None:
             cost.seconds += budget.now() - started
-        return Output(prepared, rows, columns)
+        return prepared, rows, columns
+
+    def _bound(self, prepared: PreparedPipeline) -> BoundPipeline:
+        bound = self._loops.get(id(prepared))
+        if bound is None:
+            bound = self._loops[id(prepared)] = BoundPipeline(prepared.quick, self.relations)
+        return bound
 
     def _suits_loops(self, prepared: PreparedPipeline, marks: Marks) -> bool:
         if not prepared.loops:
@@ -308,35 +319,36 @@ class Driver:
             return False
         return all(len(self.relations.resolve(scan)[0]) <= SMALL for scan in prepared.scans)
 
-    def _add(self, outputs: list[Output], budget: Budget) -> None:
-        """Add what a round derived."""
-        for output in outputs:
-            if not (output.rows or output.columns):
+    def _add(self, outputs: list[Output], budget: Budget) -> int:
+        """Add what a round derived; return how many rows were new."""
+        new = 0
+        for prepared, rows, columns in outputs:
+            if not (rows or columns):
                 continue
-            head = output.pipeline.pipeline.head
-            tables = [self.relations.table(head)]
+            head = prepared.pipeline.head
+            table = self.relations.table(head)
+            added = table.add_rows(rows) if rows else table.add_columns(columns or [])
+            self.costs[prepared.rule].new += added
+            new += added
             if head in self.derived:
-                tables.append(self.derived[head])
-            added = [
-                table.add_rows(output.rows) if output.rows else table.add_columns(output.columns or [])
-                for table in tables
-            ]
-            self.costs[output.pipeline.rule].new += added[0]
-            if added[-1]:
                 # What was supplied too is derived all the same, and what was only supplied is not.
-                budget.take_derived(added[-1], tables[-1].size, head)
-                budget.hold(4 * head.arity * added[-1], head)
+                table = self.derived[head]
+                added = table.add_rows(rows) if rows else table.add_columns(columns or [])
+            if added:
+                budget.take_derived(added, table.size, head)
+                budget.hold(4 * head.arity * added, head)
+        return new
 
     def _close(self, component: PreparedComponent, base: Output, budget: Budget) -> bool:
         """Evaluate a transitive closure at once, where the graph is not too large and no limit is near.
 
         It takes the steps that rounds would take. Where these would pass a limit, they do, and stop there.
         """
-        path = component.component.predicates[0]
+        path, (prepared, _, columns) = component.component.predicates[0], base
         table = self.relations.table(path)
-        if len(table) or base.columns is None:
+        if len(table) or columns is None:
             return False
-        starts, ends = base.columns
+        starts, ends = columns
         nodes = count_nodes(starts, ends)
         # No shortest way is longer than there are nodes, and each round makes the longest one longer.
         if nodes > min(NODES, budget.limits.iterations) or not budget.has_room(nodes, nodes // 2):
@@ -351,7 +363,7 @@ class Driver:
         budget.hold(8 * found, path)
         table.add_distinct(list(closure.pairs()))
         table.rounds.append(len(table))
-        self.costs[base.pipeline.rule].new += found
+        self.costs[prepared.rule].new += found
         self.rounds[path] = 1
         return True
 

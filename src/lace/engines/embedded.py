@@ -15,24 +15,18 @@ Rules of this file:
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
-from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-import numpy as np
-
 from lace.algebra import Budget, RelationProgram
-from lace.engines.dictionary import Dictionary, Ids
+from lace.engines.dictionary import Dictionary
 from lace.engines.driver import Change, Driver, RuleCost
-from lace.engines.handed import DerivedRows, Handed, Taken, take
-from lace.engines.known import KnownFacts
+from lace.engines.given import by_predicate, check_texts, typed
+from lace.engines.handed import Handed, Taken, take
 from lace.engines.prepared import PreparedProgram
-from lace.engines.relations import Growth, Marks, Relations, Source, Stretch
-from lace.engines.table import Table
+from lace.engines.relations import Growth, Marks, Relations, Source
+from lace.engines.result import EmbeddedResult
 from lace.engines.version import FactsVersion, Shown
 from lace.engines.whole import Outcome, WholeProgram
 from lace.errors import EngineError
@@ -43,9 +37,11 @@ from lace.facts import (
     MixedArity,
     Predicate,
     Values,
-    check_fact,
     check_predicate,
 )
+
+FEW_VERSIONS = 16
+"""So many versions are noted before somebody looks which of them are still held."""
 
 
 class DerivedPredicate(EngineError):
@@ -68,8 +64,8 @@ class Database:
 
     def add(self, facts: Iterable[Fact]) -> None:
         """Add base facts of any predicates."""
-        given = _by_predicate(facts)
-        with _typed(given):
+        given = by_predicate(facts)
+        with typed(given):
             self.relations.add_all(given)
 
     def add_relation(self, name: str, rows: Sequence[Values]) -> None:
@@ -78,7 +74,7 @@ class Database:
             predicate = check_predicate(name, len(rows[0]))
             if len(sizes := set(map(len, rows))) > 1:
                 raise MixedArity(name=name, found=" and ".join(map(str, sorted(sizes))))
-            with _typed({predicate: rows}):
+            with typed({predicate: rows}):
                 self.relations.add(predicate, rows)
 
     def add_record_facts(self, columns: Columns) -> None:
@@ -134,11 +130,11 @@ class DatabaseVersion:
         handed: Mapping[Predicate, Handed],
     ) -> EmbeddedEvaluation:
         """Run a program over the facts, over others, and over relations that are handed to it whole."""
-        given = _by_predicate(facts)
+        given = by_predicate(facts)
         budget.check_runtime(sum(map(len, given.values())), "facts of this evaluation")
         relations = self.facts.fork()
         if given:
-            with _typed(given):
+            with typed(given):
                 for predicate, rows in given.items():
                     relations.add(predicate, rows)
         taken: dict[Predicate, Taken] = {}
@@ -190,6 +186,7 @@ class EmbeddedEvaluation:
         """The current version, while somebody holds it."""
         self._versions: list[ref[EmbeddedResult]] = []
         """All versions that somebody may hold."""
+        self._most_versions = FEW_VERSIONS
         self._ready = False
         """Whether every table that the program reads has been made."""
         self._most_given: int | None = None
@@ -206,15 +203,18 @@ class EmbeddedEvaluation:
             self._driving.evaluate(budget)
             self._check_base(budget, derived=True)
 
-    @property
     def _driver(self) -> Driver:
-        """The driver; after a run of the whole program it is made when more than the answers is wanted."""
-        if self._driving is None:
-            assert self._outcome is not None
-            self._driving = Driver(self._prepared, self._relations)
-            self._driving.adopt(self._outcome)
-            self._outcome = None
-        return self._driving
+        """Return the driver; after a run of the whole program it is made when more than answers is wanted."""
+        return self._driving or self._made_driver()
+
+    def _made_driver(self) -> Driver:
+        assert self._outcome is not None
+        driver = self._driving = Driver(self._prepared, self._relations)
+        driver.adopt(self._outcome)
+        self._outcome = None
+        for version in self._held():
+            version.open()
+        return driver
 
     def _check_base(self, budget: Budget, *, derived: bool) -> None:
         """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
@@ -233,25 +233,33 @@ class EmbeddedEvaluation:
     @property
     def costs(self) -> Mapping[int, RuleCost]:
         """What each rule cost so far, by its number in the source program."""
-        return self._driver.costs
+        return self._driver().costs
 
     @property
     def rounds(self) -> Mapping[Predicate, int]:
         """How many rounds each component took, by its first predicate."""
-        return self._driver.rounds
+        return self._driver().rounds
 
     def result(self) -> EmbeddedResult:
         """Return the current version."""
         latest = self._latest()
         if latest is None:
-            latest = EmbeddedResult(self)
+            latest = EmbeddedResult(self._prepared.heads, self._driver, self._outcome)
             self._latest = ref(latest)
             self._versions.append(self._latest)
+            if len(self._versions) > self._most_versions:
+                self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
         return latest
+
+    def _held(self) -> list[EmbeddedResult]:
+        """Return the versions that somebody holds, and forget the others."""
+        held = [version for each in self._versions if (version := each()) is not None]
+        self._versions = [ref(version) for version in held]
+        return held
 
     def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Add base facts and return the new version."""
-        return self.change(facts, (), budget)
+        return self._change(by_predicate(facts), {}, (), {}, budget or Budget())
 
     def delete(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Take base facts away and return the new version."""
@@ -261,7 +269,7 @@ class EmbeddedEvaluation:
         self, insert: Iterable[Fact], delete: Iterable[Fact], budget: Budget | None = None
     ) -> EmbeddedResult:
         """Take some base facts away, add others, and return the new version."""
-        inserted, deleted = _by_predicate(insert), _by_predicate(delete) if delete else {}
+        inserted, deleted = by_predicate(insert), by_predicate(delete) if delete else {}
         return self._change(inserted, deleted, (), {}, budget or Budget())
 
     def follow(
@@ -284,7 +292,7 @@ class EmbeddedEvaluation:
         for growth in grown:
             if growth.predicate in self._prepared.derived or growth.predicate in self._touched:
                 return None
-        inserted, deleted = _by_predicate(insert), _by_predicate(delete)
+        inserted, deleted = by_predicate(insert), by_predicate(delete)
         self._relations.dictionary.follow(records.facts.texts)
         told = self._told(handed or {})
         before, self._over = self._over, records.facts
@@ -315,18 +323,19 @@ class EmbeddedEvaluation:
         handed: Mapping[Predicate, Handed],
         budget: Budget,
     ) -> EmbeddedResult:
-        changed = [*inserted, *deleted] if deleted else list(inserted)
-        if handed:
-            changed += handed
+        driver = self._driving or self._made_driver()  # before anything changes: it is what goes back
+        before, changed = None, list(inserted)
+        if deleted or grown or handed:
+            # What is only added to can be cut back to its marks; what is taken away or put in must be held.
+            before = self._relations.version()
+            changed += [*deleted, *handed]
         for predicate in changed:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
-        if grown:
-            changed += {growth.predicate for growth in grown}
-        held = [version for each in self._versions if (version := each()) is not None]
-        for version in held:
-            version.keep(changed)
-        self._versions = [ref(version) for version in held]
+        if before is not None:
+            changed += [growth.predicate for growth in grown]
+            for version in self._held():
+                version.keep(changed)
         self._latest = _nobody
         if not self._ready:
             # What is made while something is added would not know which of its rows are new.
@@ -334,9 +343,6 @@ class EmbeddedEvaluation:
                 for source in component.reads:
                     self._relations.at(source)
             self._ready = True
-        driver = self._driver  # made before anything changes: it is what goes back
-        # What is only added to can be cut back to its marks; what is taken away or put in must be held.
-        before = self._relations.version() if deleted or grown or handed else None
         taken = dict(self._taken) if handed else self._taken
         most_given = self._most_given
         marks: Marks = {}
@@ -348,7 +354,7 @@ class EmbeddedEvaluation:
             driver.restore(before or self._relations.version(), marks)
             self._ready = False
             if isinstance(failure, TypeError):
-                _check_texts(inserted)
+                check_texts(inserted)
             raise
         self._touched.update(inserted, deleted)
         return self.result()
@@ -363,14 +369,14 @@ class EmbeddedEvaluation:
         budget: Budget,
     ) -> None:
         relations, sources = self._relations, self._prepared.sources
-        change = Change()
-        more = sum([len(rows) for rows in inserted.values()])
+        change, more = Change(), 0
         for growth in grown:
             more += len(growth)
             self._extend(growth, change, marks)
         for predicate, rows in deleted.items():
             change.shrunk |= relations.remove(predicate, rows)
         for predicate, rows in inserted.items():
+            more += len(rows)
             if relations.add(predicate, rows, marks):
                 for source in sources.get(predicate, ()):
                     table = relations.at(source)
@@ -389,7 +395,7 @@ class EmbeddedEvaluation:
                 change.shrunk.add(Source(predicate))
         if change.grown or change.shrunk:
             self._check_more(more, budget)
-            self._driver.update(change, marks, budget)
+            self._driver().update(change, marks, budget)
             if self._prepared.seen:
                 self._check_base(budget, derived=True)
 
@@ -422,125 +428,5 @@ class EmbeddedEvaluation:
         self._check_base(budget, derived=False)
 
 
-class EmbeddedResult(KnownFacts):
-    """One version of what a program derived.
-
-    After a run of a whole program it holds the rows as that found them; tables are made of them when
-    something asks for more than how many there are, and before anything changes.
-    """
-
-    def __init__(self, evaluation: EmbeddedEvaluation) -> None:
-        self._outcome = evaluation._outcome
-        if self._outcome is None:
-            self._open(evaluation)
-        else:
-            self._evaluation = evaluation
-
-    def _open(self, evaluation: EmbeddedEvaluation) -> None:
-        driver = evaluation._driver
-        self._derived: dict[Predicate, Stretch] = {}
-        for predicate in evaluation._prepared.heads:
-            table = driver.table(predicate)
-            self._derived[predicate] = (table, table.size)
-        super().__init__(driver, self._derived)
-
-    def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not there yet: the first time that the tables are needed.
-        if "_evaluation" not in self.__dict__:
-            raise AttributeError(name)
-        self._open(self.__dict__.pop("_evaluation"))
-        return getattr(self, name)
-
-    def count(self, predicate: Predicate) -> int:
-        """Return how many facts were derived for a predicate."""
-        if self._outcome is not None:
-            return len(self._outcome.rows.get(predicate, ()))
-        return self._derived[predicate][1] if predicate in self._derived else 0
-
-    def columns(self, predicate: Predicate) -> list[Ids]:
-        """Return the derived facts of a predicate as columns of positions, in no particular order."""
-        if self._outcome is not None and predicate in self._outcome.rows:
-            rows = self._outcome.rows[predicate]
-            if predicate.arity == 1:
-                return [np.fromiter(rows, np.int32, len(rows))]
-            flat = np.fromiter(chain.from_iterable(rows), np.int32, len(rows) * predicate.arity)
-            return list(flat.reshape(len(rows), predicate.arity).T)
-        table, size = self._derived[predicate]
-        return table.columns(0, size)
-
-    def relation(self, predicate: Predicate) -> DerivedRows:
-        """Return all that is known of a derived predicate, for handing it to another evaluation."""
-        if predicate not in self._whole:
-            return DerivedRows(predicate, Table(predicate.arity, self._dictionary), 0)
-        return DerivedRows(predicate, *self._whole[predicate])
-
-    def facts(self, predicate: Predicate) -> list[Values]:
-        """Return the derived facts of a predicate, sorted as text."""
-        return sorted(self.unsorted(predicate))
-
-    def unsorted(self, predicate: Predicate) -> list[Values]:
-        """Return the derived facts of a predicate in no order that means anything."""
-        if predicate not in self._derived:
-            return []
-        table, size = self._derived[predicate]
-        texts = self._dictionary.texts
-        if predicate.arity == 0:
-            return [()] * size
-        if table.quick:
-            return [tuple(texts(row)) for row in table.rows(0, size)]
-        return list(zip(*(texts(column.tolist()) for column in table.columns(0, size)), strict=True))
-
-    def rounds(self, predicate: Predicate) -> list[int]:
-        """Return the round of each derived fact of a predicate, in the order of `unsorted`."""
-        if predicate in self._supplied:
-            return [self.step(predicate, values) or 0 for values in self.unsorted(predicate)]
-        if predicate not in self._derived:
-            return []
-        table, size = self._derived[predicate]
-        return [table.round_of(number) for number in range(size)]
-
-    def all_facts(self) -> set[Fact]:
-        """Return every derived fact."""
-        return {(p.name, *values) for p in self._derived for values in self.unsorted(p)}
-
-
 def _nobody() -> None:
     return None
-
-
-def _by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
-    if isinstance(facts, (list, tuple)) and len(facts) <= 1:
-        if not facts:
-            return {}
-        [fact] = facts
-        return {_predicate(fact): [fact[1:]]}
-    facts = facts if isinstance(facts, list | tuple) else list(facts)
-    sizes = set(map(len, facts))
-    if 0 not in sizes and len(sizes) == 1 and len({fact[0] for fact in facts}) == 1:
-        return {_predicate(facts[0]): [fact[1:] for fact in facts]}
-    found: dict[tuple[str, int], list[Values]] = {}
-    for fact in facts:
-        found.setdefault((fact[0], len(fact) - 1) if fact else _predicate(fact), []).append(fact[1:])
-    return {check_predicate(name, arity): rows for (name, arity), rows in found.items()}
-
-
-def _predicate(fact: Fact) -> Predicate:
-    if not fact:
-        check_fact(fact)
-    return check_predicate(fact[0], len(fact) - 1)
-
-
-@contextmanager
-def _typed(given: Mapping[Predicate, Sequence[Values]]) -> Iterator[None]:
-    """Say which value is no text, where something stumbled over one."""
-    try:
-        yield
-    except TypeError:
-        _check_texts(given)
-        raise
-
-
-def _check_texts(given: Mapping[Predicate, Sequence[Values]]) -> None:
-    for predicate, rows in given.items():
-        for row in rows:
-            check_fact((predicate.name, *row), sys.maxsize)

@@ -6,7 +6,7 @@ holds where each value begins, and a lookup costs two reads; else it is a binary
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,33 @@ _DENSE = 16
 """A table of beginnings is kept up to this many values for each row."""
 
 
+_SCATTERED = 1 << 12
+"""From so many numbers on it pays to find out how a column is to be sorted."""
+
+
+def stable_order(numbers: Ids) -> Rows:
+    """Return the order that sorts numbers, equal ones as they stand: what a stable argsort returns.
+
+    numpy sorts what ascends in long stretches by merging, and 16 bits at a time without any comparing. Of
+    numbers in no order the second is the quicker, the lower halves first.
+
+    >>> stable_order(np.array([70_000, 3, 70_000, 65_536, 3] * 1000, np.int32))[:4].tolist()
+    [1, 4, 6, 9]
+    """
+    if len(numbers) >= _SCATTERED and 16 * np.count_nonzero(numbers[1:] < numbers[:-1]) > len(numbers):
+        order = np.argsort(numbers.astype(np.uint16), kind="stable")
+        upper = (numbers >> 16).astype(np.int16)
+        return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
+    return np.argsort(numbers, kind="stable")
+
+
 class _Run:
     __slots__ = ("_keys", "_starts", "last", "oldest", "order", "stop")
 
     def __init__(self, column: Ids, start: int, stop: int, domain: int, probes: int) -> None:
         self.stop = stop
         part = column[start:stop]
-        order = np.argsort(part, kind="stable")
+        order = stable_order(part)
         self.oldest, self.last = int(part[order[0]]), int(part[order[-1]])
         self._starts: Rows | None = None
         self._keys: Ids | None = None
@@ -57,13 +77,17 @@ class _Run:
             if not 0 <= wanted < len(self._starts) - 1:
                 return 0, 0
             return self._starts.item(wanted), self._starts.item(wanted + 1)
-        assert self._keys is not None
-        return int(self._keys.searchsorted(wanted, "left")), int(self._keys.searchsorted(wanted, "right"))
+        keys, key = self._keys, np.int32(wanted)  # else all keys would be made as wide as a Python integer
+        assert keys is not None
+        begin = int(keys.searchsorted(key))
+        if begin == len(keys) or keys.item(begin) != wanted:
+            return begin, begin
+        return begin, int(keys.searchsorted(key, "right"))
 
     def rows(self, wanted: int) -> list[int]:
         """Return the rows of one value."""
         begin, end = self.span(wanted)
-        return self.order[begin:end].tolist()  # type: ignore[no-any-return]
+        return [] if begin == end else self.order[begin:end].tolist()
 
 
 class ColumnIndex:
@@ -122,10 +146,11 @@ class ColumnIndex:
 
     def rows(self, wanted: int) -> list[int]:
         """Return the rows that hold one value."""
-        runs = self._runs
-        if len(runs) == 1:
-            return runs[0].rows(wanted)
         return [row for run in self._runs for row in run.rows(wanted)]
+
+    def finder(self) -> Callable[[int], list[int]]:
+        """Return what finds the rows that hold one value, of those that it knows by now at least."""
+        return self._runs[0].rows if len(self._runs) == 1 else self.rows
 
     def count(self, wanted: int) -> int:
         """Return how many rows hold one value."""

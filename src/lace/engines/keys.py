@@ -20,6 +20,9 @@ _MASK = (1 << 64) - 1
 _HALF = 1 << 63
 """Added before the mask and taken off after it, an integer wraps as a signed one of 64 bits does."""
 
+MOST_VALUES = 64
+"""Values of a column are marked in a list of all texts while there are at most so many for each row."""
+
 
 class RowKeys:
     """The rows of a relation as a set; row numbers count the rows in the order in which they were added."""
@@ -239,7 +242,30 @@ class RowKeys:
     def contains_row(self, row: tuple[int, ...]) -> bool:
         """Tell whether one row is held."""
         if self._arity == 1:
-            return 0 <= row[0] < len(self._bitmap) and bool(self._bitmap[row[0]])
+            return 0 <= row[0] < len(self._bitmap) and self._bitmap.item(row[0])
         if self._tuples is not None:
             return row in self._tuples
         return self.number(row) is not None
+
+
+def any_distinct(columns: list[Ids], domain: int) -> bool:
+    """Tell whether one of the columns holds no value twice, as far as that is soon seen."""
+    size = len(columns[0])
+    if domain > MOST_VALUES * size:
+        return False
+    for column in columns:
+        held = np.zeros(domain, np.bool_)
+        held[column] = True
+        if np.count_nonzero(held) == size:
+            return True
+    return False
+
+
+def distinct(columns: list[Ids], domain: int) -> list[Ids]:
+    """Return the rows without repeats."""
+    if len(columns) > 1:
+        for column in columns:
+            held = np.sort(column)
+            if (held[1:] != held[:-1]).all():
+                return columns
+    return RowKeys(len(columns)).add_new(columns, domain)

@@ -1,8 +1,8 @@
 """The facts that one version of an evaluation knows, given and derived, by some of their values.
 
 Rules of this file:
-1. Tables only grow, so a version of one is a number of rows. Base tables are read where they stand until
-   they are about to change; only then does a version note which these were, and how long.
+1. Tables only grow, so a version of one is a number of rows: a table knows how long it was at which time.
+   Before another table takes the place of one, a version notes which it was.
 2. An answer costs what it yields: rows become texts one by one, when somebody takes them.
 """
 
@@ -24,24 +24,24 @@ class KnownFacts:
     """One version of all facts."""
 
     def __init__(self, driver: Driver, derived: dict[Predicate, Stretch]) -> None:
-        self._relations = driver.relations
-        self._dictionary = driver.relations.dictionary
-        self._rules = derived
-        self._whole = derived
-        self._supplied: dict[Predicate, Table] = {}
+        relations = self._relations = driver.relations
+        self._dictionary = relations.dictionary
+        self._time = relations.changes
+        self._rules = self._whole = derived
         self._kept: dict[Predicate, Held] = {}
+        self._supplied: dict[Predicate, Table] = {}
         if driver.derived:
             self._whole = dict(derived)
             for predicate in driver.derived:
-                table = driver.relations.table(predicate)
+                table = relations.table(predicate)
                 self._whole[predicate] = (table, len(table))
                 self._supplied[predicate] = driver.supplied(predicate)
 
     def keep(self, predicates: Iterable[Predicate]) -> None:
-        """Hold on to base relations as they are, before they change."""
+        """Hold on to the tables of base relations, before others take their place."""
         for predicate in predicates:
             if predicate not in self._kept:
-                self._kept[predicate] = self._relations.held(predicate)
+                self._kept[predicate] = self._relations.held(predicate, self._time)
 
     def _stretches(self, predicate: Predicate, name: str | None) -> list[Stretch]:
         """Return the tables that together hold the facts of a predicate, or those of one name."""
@@ -49,7 +49,7 @@ class KnownFacts:
             return [self._whole[predicate]]
         held = self._kept.get(predicate)
         if held is None:
-            held = self._relations.held(predicate)
+            held = self._relations.held(predicate, self._time)
         if name is None and held.whole is not None:
             return [held.whole]
         if name is None:

@@ -5,7 +5,7 @@
     keep where Have(Q)                          if (v1,) not in table2: continue …
 
 Setting up columns costs more than walking through a handful of rows. The function is made once for a
-pipeline; tables, constants and texts are handed in at each run.
+pipeline; tables, constants and texts are handed in at each run (`bound.py`).
 
 Rules of this file:
 1. Rows that a join puts out are counted before it walks through them. Where they are many, nothing of the run
@@ -20,12 +20,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lace.algebra import (
     AntiJoin,
-    Budget,
     Column,
     Constant,
     CountTest,
@@ -41,10 +37,7 @@ from lace.algebra import (
     Term,
     Test,
 )
-from lace.engines.columnar import compare_counts
-from lace.engines.rank import ranks_before
-from lace.engines.relations import PARTED, Marks, Relations, stretch
-from lace.engines.table import Row
+from lace.engines.relations import PARTED
 from lace.engines.tests import passes
 from lace.facts import Predicate
 
@@ -52,14 +45,12 @@ Run = Callable[..., int | None]
 
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
-MOST_STEPS = 1 << 16
-"""So many rows of joins are walked through; where there are more, columns are the better way."""
 MOST_WORK = 1 << 18
 """So many rows are walked through that are only counted."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
-class _Need(NamedTuple):
+class Need(NamedTuple):
     """What one argument of the function is bound to at each run."""
 
     kind: str
@@ -81,60 +72,11 @@ class QuickPipeline:
         writer = _ArgumentWriter(pipeline, derived)
         self.source = writer.source()
         self.pipeline = pipeline
-        self._needs = writer.needs
+        self.needs = writer.needs
         scope: dict[str, Any] = {}
         exec(code_of(self.source), scope)
         # Taken out: a function that its own scope holds lives until somebody looks for cycles.
-        self._function: Run = scope.pop("run")
-
-    def run(self, relations: Relations, marks: Marks, budget: Budget, where: object) -> list[Row] | None:
-        """Return the rows of the head, repeats included; None where this is better done over columns."""
-        found: list[Row] = []
-        left = min(budget.limits.steps - budget.steps, MOST_STEPS)
-        arguments: list[Any] = []
-        resolve = relations.resolve
-        for kind, what, places, wanted in self._needs:
-            # The two that nearly every step has, without a call in between.
-            if kind == "lookup":
-                table = resolve(what)[0]
-                # Where some rows may have to be told from new ones, they are compared whole.
-                whole = wanted is None or (
-                    what.part is not Part.ALL and marks.get(table, table.size) < table.size
-                )
-                arguments.append(table.lookup(places, None if whole else wanted))
-            elif kind == "table":
-                arguments.append(resolve(what)[0].holder())
-            elif kind == "rows":
-                table = resolve(what)[0]
-                start, stop = stretch(table, what.part, marks)
-                if stop - start > MOST_STEPS:
-                    return None
-                arguments.append(table.rows(start, stop))
-            else:
-                arguments.append(_bind(kind, what, relations, marks, budget))
-        steps = self._function(found.append, left, *arguments)
-        if steps is None:
-            return None
-        budget.take_steps(steps, where)
-        return found
-
-
-def _bind(kind: str, what: Any, relations: Relations, marks: Marks, budget: Budget) -> Any:
-    dictionary = relations.dictionary
-    if kind == "constant":
-        return dictionary.find(what)
-    if kind == "head":
-        return dictionary.intern(what)
-    if kind == "test":
-        return Answers(what, dictionary.text)
-    if kind == "rank":
-        return _rank_test(what, relations, budget)
-    table, _ = relations.resolve(what)
-    if kind == "new":
-        old = marks.get(table)
-        return () if old is None or old == table.size else frozenset(table.rows(old))
-    start, stop = stretch(table, what.part, marks)
-    return stop - start
+        self.function: Run = scope.pop("run")
 
 
 class Answers(dict[object, bool]):
@@ -153,20 +95,6 @@ class Answers(dict[object, bool]):
         ]
         answer = self[key] = passes(self._test, texts)
         return answer
-
-
-def _rank_test(test: RankTest, relations: Relations, budget: Budget) -> Callable[[int], bool]:
-    answers: list[NDArray[np.bool_]] = []
-
-    def ask(item: int) -> bool:
-        if not answers:
-            # An order has to be laid out for one as for all.
-            items = np.arange(len(relations.dictionary), dtype=np.int32)
-            counts = ranks_before(test, items, relations, budget)
-            answers.append(compare_counts(counts, test.op, test.bound))
-        return bool(answers[0][item])
-
-    return ask
 
 
 class LoopWriter(ABC):
@@ -388,7 +316,7 @@ class _ArgumentWriter(LoopWriter):
 
     def __init__(self, pipeline: Pipeline, derived: Collection[Predicate]) -> None:
         super().__init__(1, derived)
-        self.needs: list[_Need] = []
+        self.needs: list[Need] = []
         self._texts: dict[tuple[str, str], str] = {}
         self._news: dict[int, str] = {}
         self.pipeline(pipeline)
@@ -405,7 +333,7 @@ class _ArgumentWriter(LoopWriter):
     def _need(
         self, kind: str, what: Any, places: tuple[int, ...] = (), wanted: tuple[int, ...] | None = None
     ) -> str:
-        self.needs.append(_Need(kind, what, places, wanted))
+        self.needs.append(Need(kind, what, places, wanted))
         return f"a{len(self.needs) - 1}"
 
     def over(self) -> str:

@@ -20,7 +20,8 @@ import numpy as np
 
 from lace.algebra import Constant, Part, Place, Scan
 from lace.engines.dictionary import Dictionary, Ids
-from lace.engines.table import Row, Table
+from lace.engines.lookup import Row
+from lace.engines.table import Table
 from lace.engines.view import SeenRelation
 from lace.facts import Columns, Predicate, Values
 
@@ -91,11 +92,16 @@ class Relations:
         self.dictionary = dictionary
         self.changes = 0
         """How often facts were added or taken away."""
+        self.exchanged = 0
+        """How often a table took the place of another."""
         self._tables: dict[Predicate, Table] = {}
         self._parts: dict[Predicate, dict[int, Table]] = {}
+        self._put_together: dict[Predicate, int] = {}
+        """After how many changes all parts of a relation became one table as well."""
         self._derived: set[Predicate] = set()
         self._owned: set[Table] = set()
         self._resolved: dict[int, tuple[Scan, tuple[Table, tuple[Place, ...]]]] = {}
+        self._named: dict[Source, Table] = {}
         self._seen: dict[Source, SeenRelation] = {}
 
     @classmethod
@@ -115,14 +121,20 @@ class Relations:
     def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
         return dict(self._tables), {predicate: dict(parts) for predicate, parts in self._parts.items()}
 
-    def held(self, predicate: Predicate) -> Held:
-        """Return the tables of a relation as they are, and how many rows each has."""
-        table = self._tables.get(predicate)
-        whole = None if table is None else (table, table.size)
-        if self._part_place(predicate) is None:
+    def held(self, predicate: Predicate, time: int) -> Held:
+        """Return the tables of a relation, and how many rows each had after so many changes."""
+        table, whole = self._tables.get(predicate), None
+        apart = self._part_place(predicate) is not None
+        if table is not None and (not apart or self._put_together.get(predicate, 0) <= time):
+            whole = self._held(table, time)
+        if not apart:
             return Held(whole or (Table(predicate.arity, self.dictionary), 0), {})
         parts = self._parts.get(predicate, {})
-        return Held(whole, {name: (part, part.size) for name, part in parts.items()})
+        return Held(whole, {name: self._held(part, time) for name, part in parts.items()})
+
+    def _held(self, table: Table, time: int) -> Stretch:
+        # What belongs to somebody else never grew here.
+        return table, table.size_at(time) if table in self._owned else table.size
 
     def version(self) -> Version:
         """Return the tables as they are, for going back to."""
@@ -131,7 +143,7 @@ class Relations:
     def restore(self, version: Version, marks: Marks) -> None:
         """Go back to a version; what was added to its tables since their marks is cut off."""
         self._tables, self._parts = version
-        self._resolved.clear()
+        self._forget()
         self._seen.clear()
         stores: list[dict[Any, Table]] = [self._tables, *self._parts.values()]
         for tables in stores:
@@ -140,10 +152,16 @@ class Relations:
                     tables[key] = table.first(marks[table], len(table.rounds))
                     self._owned.add(tables[key])
 
+    def _forget(self) -> None:
+        """Forget which table each scan reads: one of them is another now."""
+        self._resolved.clear()
+        self._named.clear()
+        self.exchanged += 1
+
     def _new(self, arity: int) -> Table:
         table = Table(arity, self.dictionary)
         self._owned.add(table)
-        self._resolved.clear()
+        self._forget()
         return table
 
     def _own(self, table: Table) -> Table:
@@ -156,7 +174,7 @@ class Relations:
         else:
             copy = table.brought_to(self.dictionary)
         self._owned.add(copy)
-        self._resolved.clear()
+        self._forget()
         return copy
 
     def table(self, predicate: Predicate) -> Table:
@@ -164,6 +182,7 @@ class Relations:
         table = self._tables.get(predicate)
         if table is None:
             table = self._tables[predicate] = self._new(predicate.arity)
+            self._put_together[predicate] = self.changes
             for part in self._parts.get(predicate, {}).values():
                 table.add_columns(part.columns_in(self.dictionary))
         return table
@@ -178,7 +197,7 @@ class Relations:
         self._tables[predicate] = table
         self._derived.add(predicate)
         self._owned.add(table)
-        self._resolved.clear()
+        self._forget()
 
     def _part_place(self, predicate: Predicate) -> int | None:
         return None if predicate in self._derived else PARTED.get(predicate)
@@ -201,14 +220,17 @@ class Relations:
         predicate, name, view = source
         if view is not None:
             return self._seen_through(source, view).table
-        return self.table(predicate) if name is None else self.part(source)
+        return self.table(predicate) if name is None else self._named.get(source) or self.part(source)
 
     def part(self, source: Source) -> Table:
         """Return the part of a relation under a name."""
         predicate, name, _ = source
         assert name is not None
         part = self._parts.get(predicate, {}).get(self.dictionary.find(name))
-        return Table(predicate.arity, self.dictionary) if part is None else part
+        if part is None:
+            part = Table(predicate.arity, self.dictionary)
+        self._named[source] = part
+        return part
 
     def _seen_through(self, source: Source, view: Predicate) -> SeenRelation:
         seen = self._seen.get(source)
@@ -229,7 +251,7 @@ class Relations:
         size = len(table)
         lost = seen.follow(base, self.table(view), shrunk)
         if lost:
-            self._resolved.clear()
+            self._forget()
             return False, True
         if len(table) > size:
             marks.setdefault(table, size)
@@ -238,7 +260,7 @@ class Relations:
     def visible(self, predicate: Predicate, view: Predicate) -> int:
         """Return how many facts of a predicate a view shows."""
         seen = self.table(view)
-        whole, parts = self.held(predicate)
+        whole, parts = self.held(predicate, self.changes)
         stretches = parts.values() if whole is None else [whole]
         return sum(len(SeenRelation(table, seen, self.dictionary).table) for table, _ in stretches)
 
@@ -258,7 +280,7 @@ class Relations:
             or predicate.arity == 0
             or (count <= FEW_FACTS and self.size(predicate) <= FEW_FACTS)
         ):
-            return self._add_rows(predicate, [self.dictionary.intern_row(fact) for fact in facts], marks)
+            return self._add_rows(predicate, list(map(self.dictionary.intern_row, facts)), marks)
         return self.add_columns(predicate, self.dictionary.intern_rows(facts), marks)
 
     def add_all(self, given: Mapping[Predicate, Sequence[Values]]) -> None:
@@ -271,50 +293,59 @@ class Relations:
             self.restore(self.version(), marks)
             raise
         self._seen.clear()
-        self._resolved.clear()
+        self._forget()
 
     def _changed(self, marks: Marks | None) -> None:
         self.changes += 1
         if marks is None:
             # Who marks nothing goes on from nothing: what views show is looked at anew.
             self._seen.clear()
-            self._resolved.clear()
+            self._forget()
 
     def _add_rows(self, predicate: Predicate, rows: list[Row], marks: Marks | None) -> int:
         self._changed(marks)
         at = self._part_place(predicate)
         if at is None:
-            return _marked(self.own_table(predicate), marks).add_rows(rows)
-        count = 0
+            return self._marked(self.own_table(predicate), marks).add_rows(rows)
+        count, parts = 0, self._parts.get(predicate, {})
         for row in rows:
-            part = self._part(predicate, row[at])
-            if marks is not None and part not in marks:
-                marks[part] = part.size
-            count += part.add_rows((row,))
+            part = parts.get(row[at])
+            if part is None or part not in self._owned:
+                part = self._part(predicate, row[at])
+                parts = self._parts[predicate]
+            count += self._marked(part, marks).add_rows((row,))
         if predicate in self._tables:
-            _marked(self.own_table(predicate), marks).add_rows(rows)
+            self._marked(self.own_table(predicate), marks).add_rows(rows)
         return count
+
+    def _marked(self, table: Table, marks: Marks | None) -> Table:
+        """Return a table that is about to grow, marked where it does so the first time in a change."""
+        if marks is not None and table not in marks:
+            marks[table] = table.size
+            table.note(self.changes)
+        return table
 
     def add_columns(self, predicate: Predicate, columns: list[Ids], marks: Marks | None = None) -> int:
         """Add facts given as columns of positions."""
         self._changed(marks)
         at = self._part_place(predicate)
         if at is None:
-            return _marked(self.own_table(predicate), marks).add_columns(columns)
+            return self._marked(self.own_table(predicate), marks).add_columns(columns)
         count = 0
         names = columns[at]
-        for name in np.flatnonzero(np.bincount(names)).tolist():
+        few = len(names) <= FEW_FACTS
+        for name in sorted(set(names.tolist())) if few else np.flatnonzero(np.bincount(names)).tolist():
             chosen = np.flatnonzero(names == name)
-            part = _marked(self._part(predicate, name), marks)
+            part = self._marked(self._part(predicate, name), marks)
             count += part.add_columns([column[chosen] for column in columns])
         if predicate in self._tables:
-            _marked(self.own_table(predicate), marks).add_columns(columns)
+            self._marked(self.own_table(predicate), marks).add_columns(columns)
         return count
 
     def add_given(self, predicate: Predicate, columns: list[Ids], marks: Marks, *, distinct: bool) -> int:
         """Add rows to a relation that is not kept apart, given as positions, maybe known to be new ones."""
         self.changes += 1
-        table, count = _marked(self.own_table(predicate), marks), len(columns[0])
+        table, count = self._marked(self.own_table(predicate), marks), len(columns[0])
         if table.quick and count + len(table) <= FEW_FACTS:
             return table.add_rows(zip(*(column.tolist() for column in columns), strict=True))
         if not distinct:
@@ -349,20 +380,20 @@ class Relations:
         here = None if growth.name is None else self.dictionary.place_one(growth.name)
         if read:
             own = self.own_table(predicate) if here is None else self._part(predicate, here)
-            _add_more(_marked(own, marks), growth)
+            _add_more(self._marked(own, marks), growth)
         elif here is None:
             self._tables[predicate] = table
         else:
             self._parts.setdefault(predicate, {})[here] = table
         if here is not None and predicate in self._tables:
-            _add_more(_marked(self.own_table(predicate), marks), growth)
-        self._resolved.clear()
+            _add_more(self._marked(self.own_table(predicate), marks), growth)
+        self._forget()
 
     def swap(self, predicate: Predicate, table: Table) -> None:
         """Put another table in the place of a relation that is not kept apart."""
         self._tables[predicate] = table
         self._owned.add(table)
-        self._resolved.clear()
+        self._forget()
 
     def _part(self, predicate: Predicate, name: int) -> Table:
         parts = self._parts.setdefault(predicate, {})
@@ -391,7 +422,7 @@ class Relations:
             table = self._tables[predicate] = table.without(gone, self.dictionary)
             self._owned.add(table)
             found.add(Source(predicate))
-        self._resolved.clear()
+        self._forget()
         return found
 
 
@@ -402,12 +433,6 @@ def _add_more(table: Table, growth: Growth) -> None:
         table.add_rows(growth.table.rows_in(table.dictionary, growth.start, growth.stop))
     else:
         table.add_distinct(growth.table.columns_in(table.dictionary, growth.start, growth.stop))
-
-
-def _marked(table: Table, marks: Marks | None) -> Table:
-    if marks is not None:
-        marks.setdefault(table, len(table))
-    return table
 
 
 def stretch(table: Table, part: Part, marks: Marks) -> tuple[int, int]:

@@ -11,8 +11,10 @@ Rules of this file:
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -20,18 +22,13 @@ import numpy as np
 
 from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.index import ColumnIndex
-from lace.engines.keys import RowKeys
-
-Row = tuple[int, ...]
+from lace.engines.keys import RowKeys, any_distinct, distinct
+from lace.engines.lookup import BaseLookup, BaseValues, Holder, Lookup, Row, key_of
 
 TAIL_ROWS = 4096
 """A longer tail becomes columns."""
 FEW_NUMBERS = 64
 """So many rows are looked through one by one."""
-
-
-MOST_VALUES = 64
-"""Values of a column are marked in a list of all texts while there are at most so many for each row."""
 
 
 class Table:
@@ -45,7 +42,10 @@ class Table:
         self.size = 0
         self.rounds: list[int] = []
         """Where each round of the fixpoint that derived the rows ended."""
-        self._base = 0
+        self.base = 0
+        """So many rows are kept as columns only; it never goes back."""
+        self._grown: list[tuple[int, int]] = []
+        """When it grew, and how many rows it had before."""
         self._columns: list[Ids] = [np.empty(0, np.int32) for _ in range(arity)]
         self._filled = 0
         self._row_keys = RowKeys(arity)
@@ -69,37 +69,37 @@ class Table:
     @property
     def quick(self) -> bool:
         """Whether all rows are tuples."""
-        return self._base == 0
+        return self.base == 0
 
     def _keys(self) -> RowKeys:
         """Return the rows kept as columns as a set."""
-        if self._keyed < self._base and self._model is not None:
+        if self._keyed < self.base and self._model is not None:
             # Made there, once for all copies.
             self._row_keys, self._keyed = self._model._keys().copy(), self._model._keyed
             self._row_keys.settled(self._columns)
             self._model = None
-        if self._keyed < self._base:
-            columns = [column[self._keyed : self._base] for column in self._columns]
+        if self._keyed < self.base:
+            columns = [column[self._keyed : self.base] for column in self._columns]
             self._row_keys.add_distinct(columns, len(self.dictionary))
             self._row_keys.settled(self._columns)
-            self._keyed = self._base
+            self._keyed = self.base
         return self._row_keys
 
     # Adding
 
     def add_rows(self, rows: Iterable[Row]) -> int:
         """Add rows given as tuples; return how many were new."""
-        tail, before = self._tail, self.size
-        based, domain = self._base > 0, self._domain
+        tail, size = self._tail, self.size
+        before, domain = size, self._domain if self.base else 0
         indexes = self._tail_indexes
         for row in rows:
             # A row with a text that came after those kept as columns is none of them.
-            if row in tail or (based and max(row) < domain and self._keys().contains_row(row)):
+            if row in tail or (domain and max(row) < domain and self._keys().contains_row(row)):
                 continue
-            tail[row] = self.size
-            self.size += 1
+            tail[row] = size
+            self.size = size = size + 1
             for places, index in indexes.items():
-                index.setdefault(_key(row, places), []).append(row)
+                index.setdefault(key_of(row, places), []).append(row)
         if len(tail) > TAIL_ROWS:
             self._settle()
         return self.size - before
@@ -110,28 +110,29 @@ class Table:
             return self.add_rows([()] if len(columns) else [])
         if not len(columns[0]):
             return 0
-        if not self.size and self.arity > 1 and _any_distinct(columns, len(self.dictionary)):
+        if not self.size and self.arity > 1 and any_distinct(columns, len(self.dictionary)):
             # The rows differ without being compared; they go into the keys when somebody asks.
             self.add_distinct(columns)
             return self.size
         self._settle()
-        if self._keyed < self._base and self._all_later(columns):
-            # None of them is here: compared with each other, and never with what is.
+        few = len(columns[0]) <= TAIL_ROWS < self.base and self.arity > 1
+        if (few or self._keyed < self.base) and self._all_later(columns):
+            # None of them is here: compared with each other, and with what is when somebody asks.
             before = self.size
-            self.add_distinct(_distinct(columns, len(self.dictionary)))
+            self.add_distinct(distinct(columns, len(self.dictionary)))
             return self.size - before
         fresh = self._keys().add_new(columns, len(self.dictionary))
         count = len(fresh[0])
         if count:
             self._append(fresh)
-            self._keyed = self._base = self.size = self._filled
+            self._keyed = self.base = self.size = self._filled
         return count
 
     def add_distinct(self, columns: list[Ids]) -> None:
         """Add rows that are known to be new and distinct."""
         self._settle()
         self._append(columns)
-        self._base = self.size = self._filled
+        self.base = self.size = self._filled
 
     def _all_later(self, columns: list[Ids]) -> bool:
         """Tell whether every row holds a text that is newer than all that are here."""
@@ -144,14 +145,14 @@ class Table:
         """Turn the tail into columns."""
         if self._tail:
             self._fill()
-            self._base = self.size
+            self.base = self.size
             self._tail = {}
             self._tail_indexes = {}
 
     def _fill(self) -> None:
         """Bring the columns up to date with the tail."""
         if self._filled < self.size and self.arity:
-            missing = list(self._tail)[self._filled - self._base :]
+            missing = list(self._tail)[self._filled - self.base :]
             self._append(
                 [np.fromiter(column, np.int32, len(missing)) for column in zip(*missing, strict=True)]
             )
@@ -195,6 +196,17 @@ class Table:
         """Return a number such that no row before it holds this text or a newer one."""
         at = bisect_right(self._zones, (text, self.size)) - 1
         return self._zones[at][1] if at >= 0 else 0
+
+    def note(self, time: int) -> None:
+        """Be told that it is about to grow, at a time that is later than all before."""
+        if self._grown and self._grown[-1][1] == self.size:
+            self._grown.pop()  # it came to nothing
+        self._grown.append((time, self.size))
+
+    def size_at(self, time: int) -> int:
+        """Return how many rows it had after what happened at a time."""
+        at = bisect_right(self._grown, (time, sys.maxsize))
+        return self._grown[at][1] if at < len(self._grown) else self.size
 
     def columns_in(self, dictionary: Dictionary, start: int = 0, stop: int | None = None) -> list[Ids]:
         """Return a stretch of the rows as columns of positions in a dictionary that follows this one's."""
@@ -266,25 +278,27 @@ class Table:
         return self._keys().bitmap(len(self.dictionary))
 
     def __contains__(self, row: Row) -> bool:
-        return row in self._tail or (self._base > 0 and self._keys().contains_row(row))
+        return row in self._tail or (self.base > 0 and self._keys().contains_row(row))
 
-    def holder(self) -> dict[Row, int] | Table:
-        """Return what tells quickest, until rows are added, whether a row is here."""
-        return self._tail if self._base == 0 else self
+    def holder(self) -> Holder:
+        """Return what tells quickest whether a row is here, until `base` is another number."""
+        if self.base == 0:
+            return self._tail
+        return BaseValues(self._tail, self._keys().bitmap(0)) if self.arity == 1 else self
 
     def all_rows(self) -> dict[Row, int]:
         """Return all rows with their numbers, to be read until more are added."""
-        return self._tail if self._base == 0 else {row: number for number, row in enumerate(self.rows())}
+        return self._tail if self.base == 0 else {row: number for number, row in enumerate(self.rows())}
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[Row]:
         """Return a stretch of the rows as tuples."""
         stop = self.size if stop is None else stop
-        if start >= self._base:
-            if stop == self.size and 2 * start > stop + self._base:
+        if start >= self.base:
+            if stop == self.size and 2 * start > stop + self.base:
                 last = list(islice(reversed(self._tail), stop - start))
                 last.reverse()
                 return last
-            return list(self._tail)[start - self._base : stop - self._base]
+            return list(self._tail)[start - self.base : stop - self.base]
         if self.arity == 0:
             return [()] * (stop - start)
         return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))
@@ -292,41 +306,35 @@ class Table:
     def lookup(self, places: tuple[int, ...], wanted: tuple[int, ...] | None = None) -> Lookup:
         """Return rows by the values at some places, for asking one key at a time.
 
-        Where only some places of the rows are wanted, nobody may look at the others.
+        Where only some places of the rows are wanted, nobody may look at the others. It serves, whatever is
+        added, until `base` is another number.
         """
         index = self._tail_indexes.get(places)
         if index is None:
             index = {}
             for row in self._tail:
-                index.setdefault(_key(row, places), []).append(row)
+                index.setdefault(key_of(row, places), []).append(row)
             self._tail_indexes[places] = index
-        return index if self._base == 0 else _BaseLookup(self, places, index, wanted)
+        if self.base == 0:
+            return index
+        return BaseLookup(partial(self._finder, places), self._columns, self.base, index, wanted)
 
-    def base_rows(
-        self, places: tuple[int, ...], key: Any, wanted: tuple[int, ...] | None = None
-    ) -> list[Row]:
-        """Return the rows kept as columns only that have this key."""
+    def _finder(self, places: tuple[int, ...]) -> Callable[[Any], list[int]]:
+        """Return what finds the numbers of rows by a key, those kept as columns at least."""
         if len(places) == 1:
-            numbers = self._base_index(places[0]).rows(key)
-        else:
-            numbers = self._numbers(places, key, self._base_index)
-        base, columns = self._base, self._columns
-        if wanted is not None and len(wanted) == 1:
-            [at] = wanted
-            column, before, after = columns[at], (0,) * at, (0,) * (self.arity - at - 1)
-            return [(*before, column.item(number), *after) for number in numbers if number < base]
-        return [tuple([column.item(number) for column in columns]) for number in numbers if number < base]
+            return self._base_index(places[0]).finder()
+        return lambda key: self._numbers(places, key, self._base_index)
 
     def _base_index(self, place: int) -> ColumnIndex:
         """Return an index of one column that knows all rows kept as columns only, maybe more."""
         index = self._column_indexes.get(place)
-        return index if index is not None and index.size >= self._base else self.column_index(place)
+        return index if index is not None and index.size >= self.base else self.column_index(place)
 
     def number(self, row: Row) -> int | None:
         """Return the number of a row."""
         if row in self._tail:
             return self._tail[row]
-        if self._base == 0:
+        if self.base == 0:
             return None
         if self.arity == 1:
             return self._number_of(row[0])
@@ -352,7 +360,7 @@ class Table:
 
     def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterator[Row]:
         """Yield those of the first `size` rows that hold the values of a key at some places."""
-        if places and self._base:
+        if places and self.base:
             columns, numbers = self._columns, self._numbers(places, key, self.column_index)
             return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
         if not places:
@@ -374,7 +382,7 @@ class Table:
         """Return the numbers of the rows that hold the values of a key at some places."""
         by, index = 0, index_of(places[0])
         if len(places) == 1:
-            return index.rows(key[0])
+            return index.finder()(key[0])
         fewest = index.count(key[0])
         for at in range(1, len(places)):
             if fewest <= FEW_NUMBERS:
@@ -384,7 +392,7 @@ class Table:
             count = other.count(key[at])
             if count < fewest:
                 by, index, fewest = at, other, count
-        found = index.rows(key[by])
+        found = index.finder()(key[by])
         for at, place in enumerate(places):
             if at == by:
                 continue
@@ -408,7 +416,7 @@ class Table:
         """
         other = Table(self.arity, dictionary)
         other.size, other.rounds = self.size, list(self.rounds)
-        other._base, other._filled = self._base, self._filled
+        other.base, other._filled = self.base, self._filled
         # Cut to what is filled: the next addition makes room of its own.
         cut = [column[: self._filled] for column in self._columns]
         other._columns = cut
@@ -418,7 +426,7 @@ class Table:
             self._row_keys.settled(cut)
         other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
         other._domain, other._zones = self._domain, list(self._zones)
-        other._model = self if self._keyed < self._base else None
+        other._model = self if self._keyed < self.base else None
         other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
@@ -427,21 +435,24 @@ class Table:
     def first(self, size: int, rounds: int = 0) -> Table:
         """Return a table of the first rows and rounds only: this one, where it holds nothing else."""
         # Whoever adds may have been interrupted anywhere: what was half done counts as more.
-        whole = self.size == size == self._base + len(self._tail) and self._filled <= size
+        whole = self.size == size == self.base + len(self._tail) and self._filled <= size
         if whole and len(self.rounds) == rounds:
             return self
         rest = Table(self.arity, self.dictionary)
-        if self._base == 0:
-            rest.add_rows(self.rows(0, size))
-        else:
-            rest.add_distinct([column[:size] for column in self._columns])
+        cut = min(size, self.base)
+        if cut:
+            rest.add_distinct([column[:cut] for column in self._columns])
+        # As tuples: not all of them have been written into columns.
+        rest._tail = dict(islice(self._tail.items(), size - cut))
+        rest.size = size
         rest.rounds += self.rounds[:rounds]
+        rest._grown += self._grown
         return rest
 
     def without(self, rows: set[Row], dictionary: Dictionary) -> Table:
         """Return a table of the other rows."""
         rest = Table(self.arity, dictionary)
-        if self._base == 0:
+        if self.base == 0:
             rest.add_rows(row for row in self._tail if row not in rows)
             return rest
         gone = [number for row in rows if (number := self.number(row)) is not None]
@@ -449,60 +460,3 @@ class Table:
         keep[gone] = False
         rest.add_columns([column[keep] for column in self.columns()])
         return rest
-
-
-class _BaseLookup:
-    """Rows by key over columns and tail together."""
-
-    __slots__ = ("_index", "_places", "_table", "_wanted")
-
-    def __init__(
-        self,
-        table: Table,
-        places: tuple[int, ...],
-        index: dict[object, list[Row]],
-        wanted: tuple[int, ...] | None,
-    ) -> None:
-        self._table = table
-        self._places = places
-        self._index = index
-        self._wanted = wanted
-
-    def get(self, key: object, default: object = ()) -> list[Row]:
-        found = self._table.base_rows(self._places, key, self._wanted)
-        if self._index:
-            found += self._index.get(key, ())
-        return found
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._index or bool(self._table.base_rows(self._places, key))
-
-
-Lookup = dict[object, list[Row]] | _BaseLookup
-
-
-def _any_distinct(columns: list[Ids], domain: int) -> bool:
-    """Tell whether one of the columns holds no value twice, as far as that is soon seen."""
-    size = len(columns[0])
-    if domain > MOST_VALUES * size:
-        return False
-    for column in columns:
-        held = np.zeros(domain, np.bool_)
-        held[column] = True
-        if np.count_nonzero(held) == size:
-            return True
-    return False
-
-
-def _distinct(columns: list[Ids], domain: int) -> list[Ids]:
-    """Return the rows without repeats."""
-    if len(columns) > 1:
-        for column in columns:
-            held = np.sort(column)
-            if (held[1:] != held[:-1]).all():
-                return columns
-    return RowKeys(len(columns)).add_new(columns, domain)
-
-
-def _key(row: Row, places: tuple[int, ...]) -> object:
-    return row[places[0]] if len(places) == 1 else tuple([row[place] for place in places])

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lace.engines.dictionary import Dictionary, Ids
-from lace.engines.table import Row, Table
+from lace.engines.lookup import Row
+from lace.engines.table import Table
 
 FEW_SEEN = 1024
 """So many rows are kept as tuples."""
@@ -28,7 +29,11 @@ class SeenRelation:
         self._dictionary = dictionary
         self.table = Table(base.arity, dictionary)
         self._note(base, view)
-        self._add(base, 0, len(base), view.bitmap())
+        shown = view.bitmap()
+        if not base.quick and base.is_in(dictionary) and shown[base.columns()[0]].all():
+            self.table = base.copy(dictionary)
+        else:
+            self._add(base, 0, len(base), shown)
 
     def _note(self, base: Table, view: Table) -> None:
         self._base_size = len(base)
@@ -97,10 +102,6 @@ class SeenRelation:
             return
         columns = base.columns_in(self._dictionary, start, stop)
         mask = shown[columns[0]]
-        whole = not len(self.table) and start == 0 and stop == len(base)
-        if whole and mask.all() and base.is_in(self._dictionary):
-            self.table = base.copy(self._dictionary)
-            return
         self._add_columns([column[mask] for column in columns])
 
     def _add_columns(self, columns: list[Ids]) -> None:

@@ -26,22 +26,19 @@ from lace.algebra import (
     Component,
     Constant,
     CountTest,
-    Filter,
     Join,
     NotEqual,
     Part,
     Pipeline,
-    RankTest,
     RuleProgram,
     SemiJoin,
-    Step,
     Test,
     delta,
     deltas,
 )
 from lace.engines.dictionary import UNKNOWN
 from lace.engines.prepared import PreparedProgram
-from lace.engines.relations import PARTED, Relations, source_of
+from lace.engines.relations import PARTED, Relations, Source
 from lace.engines.tests import question
 from lace.facts import Predicate
 
@@ -75,7 +72,7 @@ class _Derived:
     def add(self, found: list[Any]) -> int:
         """Add rows and return how many were new."""
         rows = self.rows
-        fresh = {row: None for row in found if row not in rows} if rows else dict.fromkeys(found)
+        fresh = dict.fromkeys(filterfalse(rows.__contains__, found) if rows else found)
         rows.update(fresh)
         self.new += fresh
         return len(fresh)
@@ -94,7 +91,9 @@ class _Derived:
         return index
 
 
-_Read = tuple[tuple[int, ...], list[_Key], dict[str, int], list[tuple[int, int]], Part, _Derived | None, Any]
+_Read = tuple[
+    tuple[int, ...], list[_Key], dict[str, int], tuple[tuple[int, int], ...], Part, _Derived | None, Any
+]
 """A scan as one step reads it. Many are made for a single use: hence a plain tuple.
 
     places     where known values stand
@@ -196,20 +195,20 @@ class Walk:
 
     def _bound(self, pipeline: Pipeline) -> _Bound:
         """Find out what each step reads; tests of texts read nothing."""
-        steps = pipeline.steps
         known: set[str] = set()
         bound: _Bound = []
-        for number, step in enumerate(steps, 1):
+        for number, step in enumerate(pipeline.steps, 1):
+            read: _Read | None = None
             left: Collection[str] = ()
-            if type(step) is Join and known:
-                # What nobody reads any more is not repeated for each partner.
-                later = [term.name for term in pipeline.project if type(term) is Column]
-                for each in steps[number:]:
-                    later += each.columns()
-                left = known.intersection(later)
-            bound.append((step, None if type(step) is Filter else self._read(step, known), left))
             if type(step) is Join:
-                known.update(step.scan.columns())
+                read = self._read(step, known)
+                if known:
+                    # What nobody reads any more is not repeated for each partner.
+                    left = known.intersection(_read_after(pipeline, number))
+                known.update(step.scan.names)
+            elif isinstance(step, (SemiJoin, AntiJoin, CountTest)):
+                read = self._read(step, known)
+            bound.append((step, read, left))
         return bound
 
     def _rows(self, pipeline: Pipeline, bound: _Bound) -> list[Any]:
@@ -245,16 +244,27 @@ class Walk:
 
     def _join(self, read: _Read, left: Collection[str], columns: Columns, count: int) -> tuple[Columns, int]:
         """Pair rows with their partners; some of their columns are left."""
-        found = _partners(read, columns, count)
-        total = sum(map(len, found)) if count > 1 else len(found[0])
+        places, _, fresh, equal, part, derived, rows = read
+        if count > 1 or places or equal or part is Part.OLD:
+            found = _partners(read, columns, count)
+            total = sum([len(each) for each in found])
+        else:
+            # A pipeline starts so, nearly always: with all rows, or with all that are new.
+            if derived is not None:
+                rows = derived.new if part is Part.NEW else derived.rows
+            found, total = [rows], len(rows)
         self._steps += total
         if self._steps > self._left:
             raise _Stop
         joined: Columns = {}
-        for name in left:
-            joined[name] = [value for value, rows in zip(columns[name], found, strict=True) for _ in rows]
-        rows = list(chain.from_iterable(found)) if count > 1 else found[0]
-        _, _, fresh, _, _, derived, _ = read
+        if left and total == count and all(found):
+            # One partner each: what was there stays as it is.
+            for name in left:
+                joined[name] = columns[name]
+        else:
+            for name in left:
+                joined[name] = [value for value, each in zip(columns[name], found, strict=True) for _ in each]
+        rows = found[0] if count == 1 else list(chain.from_iterable(found))
         bare = derived is not None and derived.arity == 1
         for name, at in fresh.items():
             joined[name] = list(rows) if bare else [row[at] for row in rows]
@@ -271,54 +281,68 @@ class Walk:
         given = [texts(columns[t.name]) if isinstance(t, Column) else (t.value,) * count for t in terms]
         return list(map(question(test), *given))
 
-    def _read(self, step: Step, known: set[str]) -> _Read:
+    def _read(self, step: Join | SemiJoin | AntiJoin | CountTest, known: set[str]) -> _Read:
         """Find out what a step reads, and where what is known by then stands."""
-        assert not isinstance(step, (Filter, RankTest)), "texts read nothing, ranks are left to the driver"
         scan = step.scan
-        derived = self._derived.get(scan.predicate)
-        apart = None if derived is not None else PARTED.get(scan.predicate)
-        places: list[int] = []
+        predicate = scan.predicate
+        derived = self._derived.get(predicate)
+        apart = PARTED.get(predicate) if derived is None else None
+        name: str | None = None
+        places: tuple[int, ...] = ()
         keys: list[_Key] = []
         fresh: dict[str, int] = {}
-        equal: list[tuple[int, int]] = []
+        equal: tuple[tuple[int, int], ...] = ()
         for at, place in enumerate(scan.places):
             if type(place) is Column:
-                name = place.name
-                if name in known:
-                    places.append(at)
-                    keys.append(name)
-                elif name in fresh:
-                    equal.append((fresh[name], at))
+                column = place.name
+                if column in known:
+                    places += (at,)
+                    keys.append(column)
+                elif column in fresh:
+                    equal += ((fresh[column], at),)
                 else:
-                    fresh[name] = at
-            # By a constant at that place the relation is kept apart: there is nothing left to check.
-            elif isinstance(place, Constant) and at != apart:
-                places.append(at)
-                keys.append((self._find(place.value),))
-        rows: Any = None
-        if derived is None:
-            if scan.view is None and apart is None:
-                table = self._relations.table(scan.predicate)
-            else:
-                table = self._relations.at(source_of(scan, ()))
-            # A row of several values that is known whole needs no index.
-            whole = isinstance(step, (SemiJoin, AntiJoin)) and 1 < len(places) == len(scan.places)
-            rows = table.lookup(tuple(places)) if places and not whole else table.all_rows()
-        part = scan.part if scan.predicate in self._own else Part.ALL
-        return tuple(places), keys, fresh, equal, part, derived, rows
+                    fresh[column] = at
+            elif type(place) is Constant:
+                if at == apart:
+                    # By this constant the relation is kept apart: there is nothing left to check.
+                    name = place.value
+                else:
+                    places += (at,)
+                    keys.append((self._find(place.value),))
+        if derived is not None:
+            part = scan.part if predicate in self._own else Part.ALL
+            return places, keys, fresh, equal, part, derived, None
+        if name is None and scan.view is None:
+            table = self._relations.table(predicate)
+        else:
+            table = self._relations.at(Source(predicate, name, scan.view))
+        # A row of several values that is known whole needs no index.
+        if not places or (1 < len(places) == len(scan.places) and isinstance(step, (SemiJoin, AntiJoin))):
+            rows: Any = table.all_rows()
+        else:
+            rows = table.lookup(places)
+        return places, keys, fresh, equal, Part.ALL, None, rows
+
+
+def _read_after(pipeline: Pipeline, number: int) -> list[str]:
+    """Return the columns that the head and the steps from some number on read."""
+    names = [term.name for term in pipeline.project if type(term) is Column]
+    for step in pipeline.steps[number:]:
+        names += step.columns()
+    return names
 
 
 def _values(keys: Sequence[_Key], columns: Columns, count: int) -> list[Sequence[Any]]:
     """Return a value for each row and key: those of a column, or one that is fixed."""
-    return [columns[key] if isinstance(key, str) else key * count for key in keys]
+    return [columns[key] if type(key) is str else key * count for key in keys]
 
 
 def _keys(keys: list[_Key], columns: Columns, count: int) -> Iterable[Any]:
     """Return the key of each row, as indexes have it: of one place without a tuple around it."""
     if len(keys) > 1:
         return zip(*_values(keys, columns, count), strict=True)
-    [key] = keys
-    return columns[key] if isinstance(key, str) else key * count
+    key = keys[0]
+    return columns[key] if type(key) is str else key * count
 
 
 def _partners(read: _Read, columns: Columns, count: int) -> list[Collection[Any]]:

@@ -15,7 +15,7 @@ def keep_or_join(join: Join, bound: set[str], once: set[str]) -> Step:
     `bound` are the columns of the steps before it. Nobody reads those that a rule mentions `once`.
     """
     scan = join.scan
-    columns = scan.columns()
+    columns = scan.names
     # What is new in a relation has to be walked through, whatever is read of it.
     keeps = scan.part is not Part.NEW
     if bound.issuperset(columns):

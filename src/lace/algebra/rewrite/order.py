@@ -35,26 +35,33 @@ def _order_few(steps: tuple[Step, ...], project: tuple[Term, ...], first: Join |
         joins = [each for each in joins if each is not first]
     while True:
         if join is not None:
-            ordered.append(keep_or_join(join, bound, once))
-            if not bound.issuperset(join.scan.columns()):
-                bound.update(join.scan.columns())
-                costs = []
-        waiting = []
-        for test in tests:
-            if bound.issuperset(test[1]):
-                ordered.append(test[0])
+            names = join.scan.names
+            if bound.issuperset(names):
+                ordered.append(keep_or_join(join, bound, once))
             else:
-                waiting.append(test)
-        tests = waiting
-        if not joins:
-            assert not tests, "the safety check refuses a rule whose tests stay unbound"
-            return tuple(ordered)
-        best = 0
+                ordered.append(keep_or_join(join, bound, once) if once else join)
+                bound.update(names)
+                costs = []
+        if tests:
+            waiting = []
+            for test in tests:
+                if bound.issuperset(test[1]):
+                    ordered.append(test[0])
+                else:
+                    waiting.append(test)
+            tests = waiting
         if len(joins) > 1:
-            costs = costs or [_cost(each.scan, bound) for each in joins]
+            if not costs:
+                for each in joins:
+                    costs.append(_cost(each.scan, bound))
             best = costs.index(min(costs))
             del costs[best]
-        join = joins.pop(best)
+            join = joins.pop(best)
+        elif joins:
+            join = joins.pop()
+        else:
+            assert not tests, "the safety check refuses a rule whose tests stay unbound"
+            return tuple(ordered)
 
 
 def _order_many(steps: tuple[Step, ...], project: tuple[Term, ...], first: Join | None) -> tuple[Step, ...]:
@@ -136,20 +143,24 @@ def _read(
 
     With each of the last stand the columns that must be bound before it can run.
     """
-    seen = {term.name for term in project if type(term) is Column}
+    seen: set[str] = set()
     again: set[str] = set()
+    for term in project:
+        if type(term) is Column:
+            seen.add(term.name)
     joins: list[Join] = []
     tests: list[tuple[Step, Iterable[str]]] = []
     counts = False
     for step in steps:
-        names = step.columns()
-        for name in names:
-            (again if name in seen else seen).add(name)
         if type(step) is Join:
             joins.append(step)
+            names = step.scan.names
         else:
+            names = step.columns()
             tests.append((step, names))
             counts = counts or type(step) is CountTest
+        for name in names:
+            (again if name in seen else seen).add(name)
     if counts:
         # Only counts have columns of their own, which nobody else mentions.
         tests = [(step, again.intersection(names)) for step, names in tests]

@@ -15,6 +15,8 @@ lookups do. A function says what `Search.solve` would say, or gives up after a f
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 from lace.algebra import Budget
@@ -43,9 +45,15 @@ def make_derive(search: Search, case: RuleCase) -> Derive | None:
         return None
     writer = _Writer(search, case)
     scope: dict[str, Any] = {}
-    exec(compile(writer.source(), "<step>", "exec"), writer.scope, scope)
+    exec(_code_of(writer.source()), writer.scope, scope)
     derive: Derive = scope["derive"]
     return derive
+
+
+@lru_cache(maxsize=256)
+def _code_of(source: str) -> CodeType:
+    """Compile a function once: every version of a result is explained by the same rules."""
+    return compile(source, "<step>", "exec")
 
 
 class _Writer:
