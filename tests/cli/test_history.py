@@ -108,3 +108,23 @@ def test_a_damaged_history_is_told_and_left_alone(noted: Run, home: Path) -> Non
     assert done.code == 7
     assert file.read_bytes() == b"?" * 5000
     assert noted("ls").code == 0
+
+
+def test_rules_are_told_of_one_exchange(noted: Run) -> None:
+    done = noted("history", "--rules")
+    assert done.code == 2
+    assert "give its number" in done.err
+
+
+def test_a_lace_without_exchanges_says_so(lace: Run) -> None:
+    assert "no exchange was noted here yet" in lace("history").err
+
+
+def test_what_is_old_is_forgotten(noted: Run) -> None:
+    assert noted("history", "--forget-before", "1d").lines == ["forgot 0 exchanges"]
+    assert noted("history", "--forget-before", "2100-01-01", "--json").values == [{"forgotten": 2}]
+    assert [value["number"] for value in noted("history", "--json").values] == [3], "it has no end"
+    assert noted("ls").code == 0
+    for words in (["1"], ["--peer", "x"], ["-n", "1"], ["--rules"], ["--since", "1d"]):
+        assert noted("history", "--forget-before", "1d", *words).code == 2
+    assert noted("history", "--forget-before", "nonsense").code != 0

@@ -40,10 +40,15 @@ def test_a_failure_names_its_seed_and_how_to_see_it_again(
     assert "2 seeds of 2 failed" in many.err
 
 
-def test_a_bug_is_shown_with_its_seed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_shown_with_its_seed_and_its_trace(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     monkeypatch.setattr(invariants, "check_store", None)
     with pytest.raises(TypeError):
-        run("sim", "--seed", "5")
+        run("sim", "--seed", "5", "--trace")
+    said = capsysbinary.readouterr()
+    assert b"to see it again: lace sim --seed 5 --trace" in said.err
+    assert b"connect" in said.out.splitlines()[0]
 
 
 @pytest.mark.parametrize(

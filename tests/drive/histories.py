@@ -179,3 +179,28 @@ class HistoryContract:
         assert (account.entry.plans, account.entry.plan) == ((other.id, PLAN.id), PLAN.id)
         assert len(list(history.exchanges(Wanted(plan=other.id)))) == 1
         assert history.exchange(number, records=False) == Account(account.entry, account.agreements)
+
+    def test_what_is_older_than_a_time_is_forgotten(self, history: History) -> None:
+        over, later, going = (history.begin(Beginning(at(n))) for n in range(3))
+        first = agreement(in_force=InForce((Section(Role.SEND, "only.here", "a"),)))
+        history.note(over, [first, leaving(1, *IDS[:2]), Left(1, IDS[:2], 9), Came(at(3), 1, 1, IDS[5:6])])
+        history.note(over, [Ending(at(4), "fixed-point", None, None, Sums(1, 1, 1, 1))])
+        history.note(later, [agreement(), leaving(1, IDS[0]), Left(1, IDS[:1], 9)])
+        history.note(later, [Ending(at(9), "fixed-point", None, None, Sums())])
+        history.note(going, [agreement(), leaving(1, IDS[0]), leaving(2, IDS[1], second=6)])
+        history.note(going, [Left(1, IDS[:1], 9), Stayed(at(3), 1, Stay.DEFERRED, IDS[3:4])])
+        assert history.forget_before(at(2)) == 0
+        assert len(history.passages(IDS[0])) == 3
+        assert history.forget_before(at(5)) == 1
+        assert [entry.number for entry in history.exchanges()] == [going, later]
+        with pytest.raises(NoSuchExchange):
+            history.exchange(over)
+        assert history.passages(IDS[5]) == history.passages(IDS[3]) == history.passages(IDS[0]) == []
+        assert [each.way for each in history.passages(IDS[1])] == [Way.MAY_HAVE_LEFT]
+        for number in (later, going):
+            assert history.exchange(number).agreements == (agreement(),), "what decided is still there"
+        history.note(going, [Left(2, IDS[1:2], 9)])
+        assert [each.way for each in history.passages(IDS[1])] == [Way.LEFT]
+        assert history.begin(Beginning(at(9))) == going + 1, "no number is given twice"
+        assert history.forget_before(at(10)) == 1
+        assert history.forget_before(at(10)) == 0

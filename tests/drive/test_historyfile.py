@@ -15,9 +15,14 @@ import pytest
 from lace.drive import (
     Beginning,
     Came,
+    Ending,
     FileHistory,
     History,
     HistoryReplaced,
+    InForce,
+    Role,
+    Section,
+    Sums,
     UnreadableHistory,
     Wanted,
     Way,
@@ -216,3 +221,33 @@ def test_two_processes_write_at_once_and_a_kill_loses_nothing_that_was_acknowled
     history = FileHistory(path)
     assert len(history.passages(IDS[0])) == sum(kept.values())
     history.note(history.begin(Beginning(at(9))), [Came(at(9), 1, 1, IDS[:1])])
+
+
+def test_texts_that_nothing_needs_any_more_are_forgotten_with_the_rest(path: Path) -> None:
+    history = noted(path)
+    other = history.begin(Beginning(at(0)))
+    alone = agreement(in_force=InForce((Section(Role.SEND, "nobody else says this", "a"),)))
+    history.note(other, [alone, Ending(at(3), "fixed-point", None, None, Sums())])
+
+    def texts() -> int:
+        return len(apsw.Connection(str(path)).execute("SELECT id FROM text").fetchall())
+
+    before = texts()
+    assert history.forget_before(at(4)) == 1
+    assert texts() == before - 1
+    history.close()
+    assert FileHistory(path.with_name("none")).forget_before(at(4)) == 0
+    assert not path.with_name("none").exists()
+    with pytest.raises(ReadOnly):
+        FileHistory(path, read_only=True).forget_before(at(4))
+
+
+def test_rows_that_make_no_sense_are_named_in_a_list_and_in_a_search_too(path: Path) -> None:
+    noted(path).close()
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("UPDATE batch SET way = 'sideways'")
+    history = FileHistory(path)
+    with pytest.raises(UnreadableHistory):
+        list(history.exchanges())
+    with pytest.raises(UnreadableHistory):
+        history.passages(IDS[0])

@@ -13,6 +13,7 @@ import pytest
 from lace.drive import (
     Account,
     Beginning,
+    ExchangeEnded,
     ExchangeNotes,
     ExchangeNumber,
     FileHistory,
@@ -21,7 +22,9 @@ from lace.drive import (
     MemoryHistory,
     Note,
     Party,
+    RecordRejected,
     Role,
+    RoundEnded,
     Section,
     Sums,
     Way,
@@ -30,6 +33,7 @@ from lace.drive import (
 )
 from lace.errors import StoreError
 from lace.interlace import (
+    Cause,
     InterlaceResult,
     Link,
     LocalLimits,
@@ -262,7 +266,7 @@ def test_an_open_exchange_notes_its_rounds_and_its_plans() -> None:
     for _ in range(3):
         pair.sides[0].feed(Wake())
         pair.flow()
-    assert len(history._exchanges[0][1]) == 4, "rounds in which nothing moved take no room"
+    assert len(history._exchanges[1][1]) == 4, "rounds in which nothing moved take no room"
     pair.stores[0].put(MANY[2])
     pair.sides[0].feed(Wake())
     pair.flow()
@@ -404,3 +408,17 @@ def test_the_version_is_that_of_the_decision_and_not_of_the_moment_of_leaving(
     pair.flow()
     assert pair.stores[0].version() != decided
     assert {each.version for record in IDS for each in history.passages(record)} == {decided}
+
+
+def test_a_peer_cannot_fill_a_history_with_what_it_makes_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lace.drive.historynotes.STAYED_RECORDS", 3)
+    history = MemoryHistory()
+    notes = ExchangeNotes(history, lambda: at(0))
+    for turn in range(3):
+        for number in range(2):
+            notes(RecordRejected(f"{turn} {number}", StoreError(reason="no room"), 1))
+        made_up = tuple(f"{turn} {number}" for number in range(2))
+        notes(RoundEnded(InterlaceResult(Cause.FIXED_POINT, held_back_hashes=made_up)))
+    notes(ExchangeEnded(InterlaceResult(Cause.FIXED_POINT)))
+    entry = only(history).entry
+    assert (entry.held_back, entry.rejected, entry.cause) == (3, 3, "fixed-point")

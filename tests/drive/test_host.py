@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
 import pytest
 
 from lace.datalog import compile_program, parse_program
 from lace.drive import Host, StoreSnapshots
 from lace.engines import EmbeddedEvaluation
-from lace.interlace import Cursor, RecordsSent, RecordsStored, SendRecords, StoreFailed
+from lace.facts import Predicate, Segment
+from lace.interlace import (
+    BlockReceived,
+    Cursor,
+    Event,
+    RecordReceived,
+    RecordsSent,
+    RecordsStored,
+    SendRecords,
+    StoreFailed,
+)
 from lace.policy import Precompiled, Snapshot
-from lace.record import make_blob
-from lace.stores import MemoryStore
+from lace.record import Record, make_blob
+from lace.stores import DamagedFile, MemoryStore, SqliteStore
+from lace.text import RecordId
 from tests.interlace.pair import EXPOSE_ALL, make_pair
 from tests.strategies import SECRETS
 
@@ -19,8 +34,13 @@ MANY = [make_blob(b"%d" % number) for number in range(6)]
 
 
 def load(host: Host, wanted: SendRecords) -> tuple[list[bytes], RecordsSent | StoreFailed]:
+    return rest_of(host.load(wanted))
+
+
+def rest_of(
+    loading: Generator[bytes, None, RecordsSent | StoreFailed],
+) -> tuple[list[bytes], RecordsSent | StoreFailed]:
     out: list[bytes] = []
-    loading = host.load(wanted)
     while True:
         try:
             out.append(next(loading))
@@ -70,6 +90,87 @@ def test_what_came_and_went_between_two_snapshots_leaves_nothing() -> None:
     assert facts(snapshots) == set()
 
 
+class Shaky(MemoryStore):
+    """A store that cannot be read while it shakes, and counts what is read."""
+
+    shakes = False
+    reads = 0
+
+    def segments(self, after: int = 0) -> Iterator[Segment]:
+        if self.shakes:
+            raise DamagedFile(where="memory", reason="it shakes")
+        return super().segments(after)
+
+    def get(self, record_id: RecordId) -> Record:
+        self.reads += 1
+        return super().get(record_id)
+
+
+def test_after_a_store_could_not_be_read_everything_is_read_again() -> None:
+    """Exchanges share snapshots: what one of them could not read must not be missing for the next."""
+    store = Shaky()
+    snapshots = StoreSnapshots(store)
+    store.put_many(MANY[:3])
+    snapshots.take([], [])
+    store.remove([MANY[0].id])
+    store.shakes = True
+    with pytest.raises(DamagedFile):
+        snapshots.take([], [])
+    store.shakes = False
+    later = snapshots.take([], [])
+    assert facts(snapshots) == {record.id for record in MANY[1:3]}
+    found = later.records.evaluate(EVERYTHING).result().facts(Predicate("A", 1))
+    assert {record for (record,) in found} == facts(snapshots)
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_what_was_just_stored_is_not_read_again_unless_it_is_too_much_to_keep(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Shaky()
+    snapshots = StoreSnapshots(store)
+    snapshots.take([], [])
+    records = [make_blob(b"%03d" % number) for number in range(count)]
+    room = 2 * records[0].size
+    monkeypatch.setattr("lace.drive.snapshots.EXPECTED_BYTES", room)
+    for part in (records[:2], records[2:]):
+        store.put_many(part)
+        snapshots.expect(part, sum(record.size for record in part))
+    snapshots.take([], [])
+    assert facts(snapshots) == {record.id for record in records}
+    assert store.reads == count - 2
+    monkeypatch.setattr("lace.drive.snapshots.EXPECTED_BYTES", 10 * room)
+    late = make_blob(b"late")
+    store.put(late)
+    snapshots.expect([late], late.size)
+    snapshots.take([], [])
+    assert store.reads == count - 2
+
+
+@pytest.mark.parametrize("many", [4, 100])
+def test_following_a_store_takes_the_room_of_a_few_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr("lace.drive.snapshots.MANY", many)
+    monkeypatch.setattr("lace.drive.snapshots.EXPECTED_BYTES", 1 << 20)
+    with SqliteStore(tmp_path / "a.lace") as store:
+        snapshots = StoreSnapshots(store)
+        snapshots.take([], [])
+        for number in range(24):
+            record = make_blob(bytes([number]) * (512 << 10))
+            store.put(record)
+            snapshots.expect([record], record.size)
+        del record
+        tracemalloc.start()
+        try:
+            snapshots.take([], [])
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(snapshots.have) == 24
+    assert peak < 4 << 20
+
+
 @pytest.mark.parametrize(
     ("within", "pause", "sent", "over"),
     [
@@ -88,6 +189,19 @@ def test_bytes_are_sent_within_their_limits(within: int, pause: int, sent: int, 
     assert len(answer.sent) == len(out) == sent
     assert answer.over_limit == over
     assert sum(map(len, out)) <= within
+
+
+@pytest.mark.req("050-005")
+def test_what_is_taken_away_while_others_go_out_stays() -> None:
+    store = MemoryStore()
+    store.put_many(MANY)
+    loading = Host(store).load(SendRecords(tuple(r.id for r in MANY), 10**9, 10**9))
+    out = [next(loading), next(loading)]
+    store.remove([MANY[3].id])
+    rest, answer = rest_of(loading)
+    assert out + rest == [record.raw for record in MANY if record is not MANY[3]]
+    assert isinstance(answer, RecordsSent)
+    assert answer.missing == (MANY[3].id,)
 
 
 def test_what_is_no_longer_there_is_said() -> None:
@@ -111,6 +225,43 @@ def test_arrivals_are_one_commit_and_forgotten_ones_are_refused() -> None:
     store.close()
     host.arrive(MANY[3])
     assert isinstance(host.commit(), StoreFailed)
+
+
+def test_so_many_bytes_are_a_commit_however_few_records_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lace.drive.side.BATCH_BYTES", 2000)
+    pair = make_pair([make_blob(b"%d" % number * 700) for number in range(10, 22)], [])
+    side, held = pair.sides[1], []
+    commit = side.host.commit
+
+    def committing() -> RecordsStored | StoreFailed | None:
+        held.append(side.host.waiting_bytes)
+        return commit()
+
+    side.host.commit = committing  # type: ignore[method-assign]
+    pair.run()
+    assert len(pair.ids(1)) == 12
+    assert max(held) < 2000 + 1500, "never more than one record over"
+
+
+def test_records_that_come_together_end_like_those_that_come_alone() -> None:
+    alone, together = make_pair(MANY, []), make_pair(MANY, [])
+    alone.run()
+    side = together.sides[1]
+    waiting: list[bytes] = []
+    feed = side.feed
+
+    def gather(event: Event | BlockReceived) -> None:
+        if isinstance(event, RecordReceived):
+            waiting.append(event.raw)
+            return
+        raws, waiting[:] = waiting[:], []
+        side.feed_records(raws)
+        feed(event)
+
+    side.feed = gather  # type: ignore[method-assign]
+    together.run()
+    assert together.results == alone.results
+    assert together.ids(1) == {record.id for record in MANY}
 
 
 @pytest.mark.req("050-108", "050-167")

@@ -82,6 +82,38 @@ def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> Non
                 assert {record for _, record in stores[index].ids()} == pair.ids(index)
 
 
+class Asking(Host):
+    """Remembers what it was asked to evaluate."""
+
+    asked: list[Purpose]
+
+    def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        self.asked.append(need.purpose)
+        return super().evaluate(need)
+
+
+def test_a_policy_is_not_asked_what_it_could_not_change() -> None:
+    """050: only what is advertised and not there is requested; where nothing is, no policy has a say."""
+    missing, shared = make_blob(b"missing"), make_blob(b"shared")
+    hosts = []
+    for records in ([missing, shared], [shared]):
+        store = MemoryStore()
+        store.put_many(records)
+        hosts.append(Asking(store, exposure(EXPOSE_ALL)))
+        hosts[-1].asked = []
+    zero, one = (
+        Party(Settings(index=index, module=module(ALL), dice=dice(index)), host)
+        for index, host in enumerate(hosts)
+    )
+    results = interlace_in_process(zero, one, Clock().now())
+    assert results[1].received_hashes == (missing.id,)
+    assert all(result.complete for result in results)
+    # The left side has everything in both loops. It serves by what it advertised by, since nothing changed.
+    assert hosts[0].asked[0] is Purpose.ADVERTISE
+    assert Purpose.REQUEST not in hosts[0].asked
+    assert hosts[1].asked == [Purpose.ADVERTISE, Purpose.REQUEST, Purpose.ADVERTISE]
+
+
 def test_signers_are_proved_in_one_process_too() -> None:
     scenario = Scenario([make_blob(b"a")], [], (GROUP_U, GROUP_U), (None, None))
     zero, one = run_in_process(scenario, {"secret": SECRETS[0]})[0]
@@ -136,6 +168,11 @@ class Failing(Host):
 
     def commit(self) -> RecordsStored | StoreFailed | None:
         return StoreFailed(GONE) if self._what == "commit" and self.waiting else super().commit()
+
+    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+        if self._what == "load":
+            return StoreFailed(GONE)
+        return (yield from super().load(wanted))
 
     def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
         if self._what == "load":

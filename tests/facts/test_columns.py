@@ -19,6 +19,7 @@ from lace.facts import (
     ValueNotText,
     ValueTooLong,
     facts_of_record,
+    make_segment,
     read_segment,
     write_segment,
 )
@@ -50,6 +51,23 @@ class TestColumnsOfMany(FactSourceContract):
 
     def source_of(self, records: Sequence[Record]) -> FactSource:
         return Columns(map(read_segment, segments_of(records, 1)))
+
+
+class TestColumnsOfRecords(FactSourceContract):
+    """Records that are in no segment, a few at a time."""
+
+    def source_of(self, records: Sequence[Record]) -> FactSource:
+        columns = Columns()
+        for at in range(0, len(records), 3):
+            columns.add_records(records[at : at + 3])
+        return columns
+
+
+class TestColumnsOfSegmentsInMemory(FactSourceContract):
+    """Segments that were never bytes."""
+
+    def source_of(self, records: Sequence[Record]) -> FactSource:
+        return Columns([make_segment(list(enumerate(records, 1)))])
 
 
 class TestColumnsOfFacts(FactSourceContract):

@@ -71,12 +71,14 @@ class SharingHost(NotingHost):
         if key not in self._decisions:
             self._decisions[key] = self._decide(need)
         self.decision = self._decisions[key]
-        return Evaluated(Evaluation(self.decision, self._have(), self.store))
+        return Evaluated(Evaluation(self.decision, self._have(), self._database().version()))
+
+    def _database(self) -> Database:
+        records = [self.store.get(record) for _, record in self.store.ids()]
+        return Database([fact for record in records for fact in facts_of_record(record)])
 
     def _decide(self, need: NeedEvaluation) -> Decision:
         assert self._agreed is not None
-        records = [self.store.get(record) for _, record in self.store.ids()]
-        facts: list[Fact] = [fact for record in records for fact in facts_of_record(record)]
         said: list[Fact] = [
             fact
             for record, claims in need.advertised.claims.items()
@@ -84,4 +86,4 @@ class SharingHost(NotingHost):
         ]
         views = Views("here", self._exposed)
         policy = LocalPolicy(self._agreed.plan, self._agreed.side, views, precompiled=PRECOMPILED)
-        return policy.evaluate(Snapshot(Database(facts), need.runtime, said))
+        return policy.evaluate(Snapshot(self._database(), need.runtime, said))

@@ -30,8 +30,8 @@ class Decided:
     def has(self, record: str) -> bool:
         return record in self._have
 
-    def fields(self, record: str) -> list[tuple[str, str, str]]:
-        return [("Group", "0", "u"), ("App", "0", "ding")]
+    def fields(self, records: Any, schema: Any) -> dict[str, list[tuple[str, str, str]]]:
+        return {record: [("Group", "0", "u"), ("App", "0", "ding")] for record in records}
 
 
 @pytest.mark.req("050-131", "050-001", "050-005")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lace.interlace import Cause, ExchangeLimit, ExchangeLimits, LocalLimits, Phase, ResourceReceived
+from lace.interlace.state import Tally
 from lace.record import make_blob
 from lace.text import lacegram_id
 from tests.interlace.meddling import change_nth
@@ -166,3 +167,55 @@ def test_resources_are_counted() -> None:
         assert machine.receive(resource, now) == []
     _, closed = machine.receive(resource, now)
     assert closed.result.cause is Cause.LIMIT  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("most", "fits"), [(40, True), (39, False)])
+def test_a_peer_may_not_advertise_more_than_is_held(most: int, fits: bool) -> None:
+    """Counts of partitions cost nothing to claim, and every record of them would be held in memory."""
+    local = LocalLimits(advertised_records=most)
+    pair = make_pair(MANY, [], settings=({}, {"local": local}))
+    pair.run()
+    assert pair.results[1].complete == fits
+    if not fits:
+        assert pair.results[1].cause is Cause.LIMIT
+        assert pair.results[1].error is not None
+        assert pair.results[1].error.fields["limit"] == "advertised_records"
+        assert not [fact for block in pair.blocks(0) for fact in block.facts if fact[0] == "Advertised"]
+
+
+def test_a_result_names_no_more_than_a_peer_should_make_up() -> None:
+    """050 bounds a block and a round; over many rounds a peer may ask for any number of things unheard of."""
+    unheard = [("MayRequest", f"P.{n:043}.H3") for n in range(7)]
+    local = LocalLimits(named_records=5)
+    pair = make_pair(settings={"local": local}, meddle=change_nth(3, lambda _: unheard))
+    result = pair.run()[1]
+    assert len(result.held_back_hashes) == 5
+    assert result.unnamed == result.to_json()["unnamed"] == 2
+    answers = [fact for block in pair.blocks(1) for fact in block.facts if fact[0] == "NotAvailable"]
+    assert len(answers) == 7, "the peer is answered all the same"
+
+
+def test_rounds_add_up_to_no_more_names_than_one_has() -> None:
+    total = Tally(3)
+    for turn in range(4):
+        tally = Tally(3)
+        tally.hold_back([f"{turn}", "again"])
+        total.add(tally)
+    assert list(total.held_back) == ["0", "again", "1"]
+    assert total.unnamed == 2
+
+
+def test_texts_of_epochs_long_gone_are_not_kept() -> None:
+    machine, now = machine_in(Phase.IDLE)
+    bound = machine.exchange.settings.local.resources
+    texts = [f"SelectHave(P) :- Have(P), Field(P,'Name',_,'{n}').".encode() for n in range(bound + 40)]
+    for text in texts[: bound - 9]:
+        machine.receive(ResourceReceived(lacegram_id(text), "lacegram", text), now)
+    # As if an epoch had followed: each may bring as many.
+    machine.exchange.epoch.resource_count = 0
+    for text in texts[bound - 9 :]:
+        machine.receive(ResourceReceived(lacegram_id(text), "lacegram", text), now)
+    kept = machine.exchange.epoch.resources
+    assert len(kept) == bound
+    assert lacegram_id(texts[-1]) in kept
+    assert lacegram_id(texts[0]) not in kept

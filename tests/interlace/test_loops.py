@@ -207,8 +207,8 @@ def test_the_request_gate(missing: str | None) -> None:
         def has(self, each: str) -> bool:
             return missing == "not Have"
 
-        def fields(self, each: str) -> list[Any]:
-            return []
+        def fields(self, records: Any, schema: Any) -> dict[str, Any]:
+            return {}
 
     if missing != "Advertised":
         exchange.agreed.advertised.claims[record] = ()

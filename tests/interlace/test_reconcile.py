@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lace.facts import Fact
-from lace.interlace import ExchangeLimits
+from lace.interlace import Claims, ExchangeLimits, Partitions, Summary
+from lace.interlace.peer import PeerAdvertisements, entries_of
 from lace.record import make_blob, make_plex
 from lace.text import Tai
 from tests.interlace.meddling import Change, change_block, change_nth
@@ -256,3 +257,22 @@ def test_an_answer_with_more_records_than_agreed_is_refused() -> None:
     )
     pair.run()
     assert code(pair) == "interlace/limit"
+
+
+def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> None:
+    """A root that is known costs nothing in the next loop: no record under it is looked at again."""
+    peer = PeerAdvertisements("Opq_M", None, summarizes=True)
+    claims: dict[str, Claims] = {make_blob(b"%d" % number).id: () for number in range(4)}
+    whole = Partitions(entries_of(claims, "Opq_M")).summary("")
+    assert not peer.is_known(whole)
+    peer.set_partition(whole, claims, entries_of(claims, "Opq_M"))
+    assert peer.is_known(whole)
+    assert not peer.is_known(Summary("", 4, bytes(32)))
+    sent = make_blob(b"sent").id
+    peer.expect(sent, (), entries_of({sent: ()}, "Opq_M")[sent])
+    assert not peer.is_known(whole), "something else is expected of it now"
+    peer.drop_expected("")
+    assert peer.tree.summary("") == whole
+    assert peer.is_known(whole)
+    peer.clear([next(iter(claims))[2:4]])
+    assert not peer.is_known(whole)

@@ -76,6 +76,27 @@ class StoreContract:
             assert store.put(record) == Stored(record.id, number + 1, True)
             assert store.get(record.id).raw == record.raw
 
+    def test_many_are_read_together_as_far_as_the_room_goes(self, store: Store) -> None:
+        records = samples(0, 12)
+        store.put_many(records)
+        ids, raws = [record.id for record in records], [record.raw for record in records]
+        assert store.read_many(ids, 1 << 20) == raws
+        assert store.read_many(ids[::-1], 1 << 20) == raws[::-1]
+        assert store.read_many(ids, 0) == store.read_many(ids, 1) == raws[:1], "one comes always"
+        assert store.read_many(ids, len(raws[0]) + 1) == raws[:2], "and one too many is the last"
+        assert store.read_many([], 1 << 20) == []
+
+    def test_what_is_not_there_or_rotten_is_none_of_many(self, store: Store) -> None:
+        records = samples(0, 12)
+        store.put_many(records)
+        store.remove([records[2].id])
+        whole, bad = records[4].raw, bytearray(records[3].raw)
+        bad[-1] ^= 1
+        self.rot(store, records[3].id, bytes(bad))
+        self.rot(store, records[5].id, whole)  # a fine record, under another id
+        expected = [None if n in (2, 3, 5) else record.raw for n, record in enumerate(records)]
+        assert store.read_many([record.id for record in records], 1 << 20) == expected
+
     def test_storing_the_same_record_twice_changes_nothing(self, store: Store) -> None:
         first = store.put(sample(1))
         version = store.version()

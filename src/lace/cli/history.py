@@ -48,6 +48,15 @@ def _arguments(parser: ArgumentParser) -> None:
         help=f"at most so many exchanges; of one exchange, so many records of each kind ({SHOWN})",
     )  # fmt: skip
     parser.add_argument("--rules", action="store_true", help="of one exchange: the rules that decided, too")
+    parser.add_argument(
+        "--forget-before", metavar="TIME",
+        help="forget the exchanges that ended before then, such as 90d or 2024-01-31, and print how many",
+    )  # fmt: skip
+    add_lake_history(parser)
+
+
+def add_lake_history(parser: ArgumentParser) -> None:
+    """Add the options that name a lake whose exchanges are asked about."""
     lake = parser.add_argument_group("a lake in place of a store")
     lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, by serve, sync and follow")
     add_inbox(lake)
@@ -58,6 +67,10 @@ def _run(call: Call) -> int:
     if args.number is not None and (args.peer or args.since or args.plan):
         raise Usage(reason="a number names one exchange: leave --peer, --since and --plan out",
                     command=args.parser.prog)  # fmt: skip
+    if args.forget_before is not None:
+        return _forget(call)
+    if args.rules and args.number is None:
+        raise Usage(reason="rules are told of one exchange: give its number too", command=args.parser.prog)
     with call.open(read_only=True) as lace:
         if args.number is not None:
             account = lace.exchange(args.number)
@@ -74,10 +87,29 @@ def _run(call: Call) -> int:
             return 0
         first = next(found, None)
         if first is None:
-            out.note("no such exchange was noted here")
+            chosen = args.peer or args.since or args.plan
+            out.note("no such exchange was noted here" if chosen else "no exchange was noted here yet")
         else:
             head = ["exchange", "began", "with", "left", "came", "ended"]
             write_table(out, head, map(_row, chain([first], found)))
+    return 0
+
+
+def _forget(call: Call) -> int:
+    args = call.args
+    if (
+        args.number is not None
+        or args.peer
+        or args.since
+        or args.plan
+        or args.limit is not None
+        or args.rules
+    ):
+        raise Usage(reason="--forget-before is about everything that is older: leave the rest out",
+                    command=args.parser.prog)  # fmt: skip
+    with call.open() as lace:
+        gone = lace.forget_history(args.forget_before)
+    call.out.result(f"forgot {count(gone, 'exchange')}", {"forgotten": gone})
     return 0
 
 
@@ -173,8 +205,13 @@ COMMAND = Command(
     "list the exchanges of this lace, or tell one in full",
     "What left and what came, to and from whom, under which plan, and how it ended; the newest first. "
     "`(+3?)` are records that were about to leave when their process ended. "
-    "`lace why-sent` says why one record left. With --json one object a line.",
-    ("lace history", "lace history --since 3d --peer anonymous -n 20 --json"),
+    "`lace why-sent` says why one record left. With --json one object a line. --forget-before "
+    "cuts it: nobody can be told of an older exchange any more, and records stay.",
+    (
+        "lace history",
+        "lace history --since 3d --peer anonymous -n 20 --json",
+        "lace history --forget-before 90d",
+    ),
     _arguments,
     _run,
 )

@@ -54,6 +54,7 @@ def _run_one(call: Call, seed: int) -> bool:
     from lace.drive.sim import InvariantBroken, Ring, Simulation
 
     running = Ring(seed) if call.args.ring else Simulation(seed, trace=call.args.trace)
+    outcome = running.outcome
     broken: InvariantBroken | None = None
     try:
         running.run()
@@ -63,9 +64,9 @@ def _run_one(call: Call, seed: int) -> bool:
         # A bug of ours, which is shown as one; but its seed is worth more than its traceback.
         call.out.note(_replay(call, seed))
         raise
-    outcome = running.outcome
-    for line in outcome.trace if not call.out.as_json else ():
-        call.out.line(line)
+    finally:
+        for line in outcome.trace if not call.out.as_json else ():
+            call.out.line(line)
     call.out.result(_summary(outcome, broken), _told(outcome, broken))
     if broken is not None:
         call.out.note(_replay(call, seed))

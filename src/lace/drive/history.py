@@ -4,6 +4,7 @@
     history.note(number, notes)         as things happen; `durable` before bytes leave
     history.exchanges(), .exchange(n)   what there was
     history.passages(record)            every time that one record moved
+    history.forget_before(time)         what nobody will ask about any more
 
 Rules of this file:
 1. A history is local. No rule reads it, and nothing of it goes to a peer.
@@ -389,6 +390,14 @@ class History(Protocol):
 
     def passages(self, record: str) -> list[Passage]:
         """Return every time that a record left, came, or was asked for in vain, the oldest first."""
+        ...
+
+    def forget_before(self, time: Tai) -> int:
+        """Forget what was noted before a time; return how many exchanges are gone.
+
+        An exchange whose end was noted before it goes whole. Of one that goes on, or whose process was
+        killed, go the records that were noted before it; that it began and what was agreed on stay.
+        """
         ...
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -30,6 +31,7 @@ from lace.drive.historytables import (
     ENTRY_COLUMNS,
     KIND,
     STEPS,
+    forget_before,
     read_account,
     read_entry,
     read_passage,
@@ -37,7 +39,8 @@ from lace.drive.historytables import (
     write_note,
 )
 from lace.errors import Corrupt, LaceError, StoreError
-from lace.stores import SideFile, is_damaged, set_aside
+from lace.stores import Reader, SideFile, is_damaged, set_aside
+from lace.text import Tai
 
 PAGE: Final = 500
 
@@ -121,10 +124,28 @@ class FileHistory:
         aside = "another file" if displaced else set_aside(self.path).name
         return HistoryReplaced(where=str(self.path), reason=str(error), aside=aside)
 
+    def forget_before(self, time: Tai) -> int:
+        """Forget what was noted before a time; the room is used again by what is noted later."""
+        if not self._there():
+            return 0
+        with self._lock, self._file().writing(durable=True) as writer:
+            return forget_before(writer, time)
+
     # Reading.
 
     def _there(self) -> bool:
         return self._opened is not None or self.path.exists()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        """Read rows; what makes no sense in them is the fault of the file, and named so."""
+        try:
+            with self._file().reading() as reader:
+                yield reader
+        except StoreError:
+            raise
+        except (ValueError, KeyError, TypeError, LaceError) as error:
+            raise UnreadableHistory(where=str(self.path), reason=str(error)) from error
 
     def exchanges(self, wanted: Wanted | None = None) -> Iterator[ExchangeEntry]:
         """Yield exchanges, the newest first."""
@@ -136,7 +157,7 @@ class FileHistory:
         chosen = "number < ? AND began >= ? ORDER BY number DESC LIMIT ?"
         sql = f"SELECT {ENTRY_COLUMNS} FROM exchange WHERE {chosen}"
         while self._there():
-            with self._file().reading() as reader:
+            with self._reading() as reader:
                 rows = list(reader.rows(sql, (below, wanted.since or "", PAGE)))
                 page = [read_entry(reader, row) for row in rows]
             yield from page
@@ -148,14 +169,11 @@ class FileHistory:
         """Return an exchange in full, or without what moved in it."""
         if not self._there():
             raise NoSuchExchange(number=number)
-        with self._file().reading() as reader:
+        with self._reading() as reader:
             rows = list(reader.rows(f"SELECT {ENTRY_COLUMNS} FROM exchange WHERE number = ?", (number,)))
             if not rows:
                 raise NoSuchExchange(number=number)
-            try:
-                return read_account(reader, number, rows[0], records=records)
-            except (ValueError, KeyError, TypeError, LaceError) as error:
-                raise UnreadableHistory(where=str(self.path), reason=str(error)) from error
+            return read_account(reader, number, rows[0], records=records)
 
     def passages(self, record: str) -> list[Passage]:
         """Return every time that a record left, came, or was asked for in vain, the oldest first."""
@@ -163,7 +181,7 @@ class FileHistory:
             return []
         line = write_lines((record,))
         found = []
-        with self._file().reading() as reader:
+        with self._reading() as reader:
             sql = f"{BATCHES} WHERE instr(batch.ids, ?) ORDER BY batch.exchange, batch.seq"
             for row in reader.rows(sql, (line,)):
                 gone = row[13]

@@ -26,6 +26,7 @@ from lace.drive.history import (
     Wanted,
     Way,
 )
+from lace.text import Tai
 
 
 class MemoryHistory:
@@ -33,43 +34,67 @@ class MemoryHistory:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._exchanges: list[tuple[Beginning, list[Note]]] = []
+        self._exchanges: dict[int, tuple[Beginning, list[Note]]] = {}
+        self._begun = 0
 
     def begin(self, beginning: Beginning) -> ExchangeNumber:
         """Give a new exchange its number."""
         with self._lock:
-            self._exchanges.append((beginning, []))
-            return ExchangeNumber(len(self._exchanges))
+            self._begun += 1
+            self._exchanges[self._begun] = beginning, []
+            return ExchangeNumber(self._begun)
 
     def note(self, number: ExchangeNumber, notes: Sequence[Note], *, durable: bool = False) -> None:
         """Keep notes of an exchange; memory is as durable as it gets."""
         with self._lock:
-            self._exchanges[number - 1][1].extend(notes)
+            self._exchanges[number][1].extend(notes)
 
     def exchanges(self, wanted: Wanted | None = None) -> Iterator[ExchangeEntry]:
         """Yield exchanges, the newest first."""
         wanted = wanted or Wanted()
-        numbers = range(len(self._exchanges), 0, -1)
+        numbers = sorted(self._exchanges, reverse=True)
         entries = (self.exchange(number).entry for number in numbers)
         return islice(filter(wanted.includes, entries), wanted.limit)
 
     def exchange(self, number: int, *, records: bool = True) -> Account:
         """Return an exchange in full, or without what moved in it."""
-        if not 1 <= number <= len(self._exchanges):
+        if number not in self._exchanges:
             raise NoSuchExchange(number=number)
-        beginning, notes = self._exchanges[number - 1]
+        beginning, notes = self._exchanges[number]
         account = _account(ExchangeNumber(number), beginning, list(notes))
         return account if records else Account(account.entry, account.agreements)
 
     def passages(self, record: str) -> list[Passage]:
         """Return every time that a record left, came, or was asked for in vain, the oldest first."""
         found: list[Passage] = []
-        for number, (_, notes) in enumerate(self._exchanges, 1):
+        for number, (_, notes) in list(self._exchanges.items()):
             found += _passages(ExchangeNumber(number), list(notes), record)
         return found
 
+    def forget_before(self, time: Tai) -> int:
+        """Forget what was noted before a time."""
+        with self._lock:
+            over = [
+                number
+                for number, (_, notes) in self._exchanges.items()
+                if any(isinstance(note, Ending) and note.at < time for note in notes)
+            ]
+            for number in over:
+                del self._exchanges[number]
+            for _, notes in self._exchanges.values():
+                notes[:] = _noted_since(notes, time)
+            return len(over)
+
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
+
+
+def _noted_since(notes: list[Note], time: Tai) -> list[Note]:
+    """Return notes without those of records that were made before a time."""
+    moved = [note for note in notes if isinstance(note, Leaving | Came | Stayed | Rejected)]
+    old = {id(note) for note in moved if note.at < time}
+    batches = {note.batch for note in moved if isinstance(note, Leaving) and id(note) in old}
+    return [n for n in notes if id(n) not in old and not (isinstance(n, Left) and n.batch in batches)]
 
 
 def _account(number: ExchangeNumber, beginning: Beginning, notes: list[Note]) -> Account:

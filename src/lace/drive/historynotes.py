@@ -48,6 +48,9 @@ from lace.text import Tai, Verifier
 
 WAITING_RECORDS: Final = 1000
 """So many arrivals are noted at once."""
+STAYED_RECORDS: Final = 10_000
+"""So many records that did not move are noted of one exchange, and so many that were rejected: a peer can
+make up any number of them, round after round, and must not fill the disk."""
 
 
 class ExchangeNotes:
@@ -83,6 +86,7 @@ class ExchangeNotes:
         self._epoch = 0
         self._batches = 0
         self._stayed: set[tuple[Stay, str]] = set()
+        self._rejected = 0
         self._done = Sums()
         self.number: ExchangeNumber | None = None
         """Under which the history has this exchange; None before there is anything to say about it."""
@@ -111,7 +115,8 @@ class ExchangeNotes:
             case RecordsLeft(records, size, _):
                 self._write(Left(self._batches, records, size))
                 self._leaving = None
-            case RecordRejected(record, error, loop):
+            case RecordRejected(record, error, loop) if self._rejected < STAYED_RECORDS:
+                self._rejected += 1
                 self._flush()
                 note = Rejected(self._now(), self._epoch, loop, record, error.code, str(error))
                 self._waiting.append(note)
@@ -191,6 +196,7 @@ class ExchangeNotes:
             (Stay.HELD_BACK, result.held_back_hashes),
         ):
             new = tuple(record for record in records if (why, record) not in self._stayed)
+            new = new[: STAYED_RECORDS - len(self._stayed)]
             self._stayed.update((why, record) for record in new)
             if new:
                 self._waiting.append(Stayed(self._now(), self._epoch, why, new))

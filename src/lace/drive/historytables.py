@@ -227,6 +227,31 @@ def _write_agreement(writer: Writer, number: ExchangeNumber, note: Agreement) ->
     )  # fmt: skip
 
 
+_FORGET = (
+    "DELETE FROM exchange WHERE ended < ?1",
+    "DELETE FROM agreement WHERE exchange NOT IN (SELECT number FROM exchange)",
+    "DELETE FROM batch WHERE at < ?1 OR exchange NOT IN (SELECT number FROM exchange)",
+    """
+    DELETE FROM departure WHERE NOT EXISTS (
+        SELECT 1 FROM batch WHERE batch.exchange = departure.exchange AND batch.number = departure.number)
+    """,
+    """
+    DELETE FROM text WHERE id NOT IN (
+        SELECT plan FROM agreement UNION SELECT zero FROM agreement UNION SELECT one FROM agreement
+        UNION SELECT json_extract(section.value, '$[2]')
+        FROM agreement, json_each(agreement.in_force, '$.sections') AS section)
+    """,
+)
+
+
+def forget_before(writer: Writer, time: str) -> int:
+    """Delete what was noted before a time, and the texts that nothing needs then; count the exchanges."""
+    ((count,),) = writer.rows("SELECT count(*) FROM exchange WHERE ended < ?", (time,))
+    for statement in _FORGET:
+        writer.insert(statement, (time,) if "?1" in statement else ())
+    return int(count)
+
+
 def read_entry(reader: Reader, row: Row) -> ExchangeEntry:
     """Make an entry of a row of `ENTRY_COLUMNS`."""
     number, began, ended, address, cause, error_code, words, *sums = row

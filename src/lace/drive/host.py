@@ -12,13 +12,16 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Generator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lace.drive.snapshots import StoreSnapshots
+from lace.engines import DatabaseVersion
 from lace.errors import Corrupt, LaceError, Missing, StoreError
-from lace.facts import Fact, facts_of_record
+from lace.facts import Fact, Predicate
 from lace.interlace import (
+    ADVERTISED,
     Advertisements,
     Claim,
     Cursor,
@@ -29,6 +32,7 @@ from lace.interlace import (
     Prepared,
     RecordsSent,
     RecordsStored,
+    Schema,
     SendRecords,
     StoreFailed,
     advertisement_facts,
@@ -46,6 +50,11 @@ from lace.record import Record
 from lace.stores import Added, Store, Stored, Version
 from lace.text import RecordId
 
+FIELD: Final = Predicate("Field", 4)
+READ_RECORDS: Final = 1024
+READ_BYTES: Final = 256 << 10
+"""So much is read from a store at once, and one record more: about what goes out together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -53,7 +62,7 @@ class Evaluation:
 
     decision: Decision
     have: frozenset[str]
-    store: Store
+    facts: DatabaseVersion
 
     @property
     def may_send(self) -> frozenset[str]:
@@ -65,22 +74,20 @@ class Evaluation:
         """The extension of `MayRequest`."""
         return self.decision.may_request
 
-    def has(self, record: str) -> bool:
-        """Tell whether the record was in the store."""
-        return record in self.have
+    @property
+    def has(self) -> Callable[[str], bool]:
+        """Tells whether a record was in the store."""
+        return self.have.__contains__
 
-    def fields(self, record: str) -> Iterator[Claim]:
-        """Yield the validated fields of a record; none where it is gone since, or rotten.
+    def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+        """Return the validated fields of records, under the names of a schema, as the decision saw them.
 
-        Whoever asks for it then is told that it is not available.
+        They come from the resident facts: a store may take long to find a record, and be asked for each one.
         """
-        try:
-            facts = facts_of_record(self.store.get(RecordId(record)))
-        except (Missing, Corrupt):
-            return
-        for fact in facts:
-            if fact[0] == "Field":
-                yield fact[2], fact[3], fact[4]
+        found: dict[str, list[Claim]] = {}
+        for record, name, index, value in self.facts.rows_of(FIELD, records, schema):
+            found.setdefault(record, []).append((name, index, value))
+        return found
 
 
 class Host:
@@ -114,6 +121,7 @@ class Host:
         self._policy: LocalPolicy | None = None
         self._advertised: frozenset[Fact] = frozenset()
         self._arrived: list[Record] = []
+        self._arrived_bytes = 0
         self._seen: Version | None = store.version()
         self._ours: set[str] = set()
         """What this exchange stored since somebody asked for news."""
@@ -152,50 +160,85 @@ class Host:
         self._advertised = _follow(self._advertised, need.advertised)
         try:
             snapshot = self._snapshots.take(need.runtime, self._advertised)
+            facts = self._snapshots.facts  # others may add to them while this one evaluates
             self.decision = self._policy.evaluate(snapshot)
         except LaceError as error:
             return EvaluationFailed(error)
-        return Evaluated(Evaluation(self.decision, self._snapshots.have, self.store))
+        return Evaluated(Evaluation(self.decision, self._snapshots.have, facts))
 
     def arrive(self, record: Record) -> None:
         """Take a validated record; it is stored with the others of its batch."""
         self._arrived.append(record)
+        self._arrived_bytes += record.size
 
     @property
     def waiting(self) -> int:
         """How many records have arrived and are not stored."""
         return len(self._arrived)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """How many bytes those have."""
+        return self._arrived_bytes
+
     def commit(self) -> RecordsStored | StoreFailed | None:
         """Store what has arrived, in one commit; None where nothing has."""
         if not self._arrived:
             return None
-        arrived, self._arrived = self._arrived, []
+        arrived, size = self._arrived, self._arrived_bytes
+        self._arrived, self._arrived_bytes = [], 0
         try:
             outcomes = self.store.put_many(arrived, arriving=True)
         except StoreError as error:
             return StoreFailed(error)
-        self._ours.update(each.record_id for each in outcomes)
-        self._snapshots.expect(arrived)
-        return RecordsStored(
-            tuple(each.record_id for each in outcomes if isinstance(each, Stored)),
-            tuple(each.record_id for each in outcomes if not isinstance(each, Stored)),
-        )
+        stored = tuple([each.record_id for each in outcomes if isinstance(each, Stored)])
+        self._ours.update(stored)
+        self._snapshots.expect(arrived, size)
+        if len(stored) == len(outcomes):
+            return RecordsStored(stored)
+        return RecordsStored(stored, tuple(e.record_id for e in outcomes if not isinstance(e, Stored)))
 
     def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
         """Yield the bytes of records that are still there, one by one, within the limits of one response.
 
-        A record is read when it is asked for, so that no more than one is held; the return value says what
-        became of all of them.
+        A few are read together when the next one is asked for, so that a response of any size takes little
+        room, and again once the store has changed: whoever takes a record away knows that it does not go out
+        any more. The return value says what became of all of them.
         """
-        loading = self.load_records(wanted)
-        while True:
+        ids = [RecordId(record) for record in wanted.records]
+        sent: list[tuple[str, int]] = []
+        missing: list[str] = []
+        total = at = 0
+        while at < len(ids):
+            next_ids = ids[at : at + READ_RECORDS]
             try:
-                record = next(loading)
-            except StopIteration as end:
-                outcome: RecordsSent | StoreFailed = end.value
-                return outcome
-            yield record.raw
+                version = self.store.version()
+                read = self.store.read_many(next_ids, READ_BYTES)
+            except StoreError as error:
+                return StoreFailed(error)
+            for number, (record_id, raw) in enumerate(zip(next_ids, read, strict=False)):
+                if total >= wanted.pause_after:
+                    return RecordsSent(tuple(sent), tuple(missing))
+                if number and not self._is_at(version):
+                    break
+                at += 1
+                if raw is None:
+                    # A rotten record is never handed out, and must not keep all others back.
+                    missing.append(record_id)
+                    continue
+                size = len(raw)
+                if total + size > wanted.within:
+                    return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
+                yield raw
+                total += size
+                sent.append((record_id, size))
+        return RecordsSent(tuple(sent), tuple(missing))
+
+    def _is_at(self, version: Version) -> bool:
+        try:
+            return self.store.version() == version
+        except StoreError:
+            return False  # whoever reads on is told why
 
     def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
         """Yield records that are still there, hashed again by the store, within the limits of a response."""
@@ -213,11 +256,12 @@ class Host:
                 continue
             except StoreError as error:
                 return StoreFailed(error)
-            if total + record.size > wanted.within:
+            size = record.size
+            if total + size > wanted.within:
                 return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
             yield record
-            total += record.size
-            sent.append((record_id, record.size))
+            total += size
+            sent.append((record_id, size))
         return RecordsSent(tuple(sent), tuple(missing))
 
     def has_news(self) -> bool:
@@ -242,9 +286,8 @@ def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fa
         for record, claims in advertised.went.items()
         for fact in advertisement_facts(record, source, claims)
     }
-    new = [
-        fact
-        for record in advertised.came
-        for fact in advertisement_facts(record, source, advertised.claims[record])
-    ]
+    new: list[Fact] = []
+    for record in advertised.came:
+        claims = advertised.claims[record]
+        new += advertisement_facts(record, source, claims) if claims else ((ADVERTISED, record, source),)
     return (before - gone).union(new)

@@ -8,14 +8,18 @@ another loop are the machine's own functions; what is left out is the text, the 
 
 Rules of this file:
 1. The end is that of two machines over the same stores: records, rejections, loops and cause.
-2. What is stored is a `Record`: the other store hashed it again when it gave it away, and a signature is
+2. An evaluation whose answer could change nothing is not made.
+3. What is stored is a `Record`: the other store hashed it again when it gave it away, and a signature is
    verified on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeAlias
 
 from lace.drive.departures import Departures
 from lace.drive.host import Host
@@ -32,14 +36,10 @@ from lace.drive.side import BATCH
 from lace.errors import LaceError, RecordError, StoreError
 from lace.facts import Fact
 from lace.interlace import (
-    Begin,
-    BlockReceived,
     Cause,
-    Closed,
     Evaluated,
     Evaluation,
     EvaluationFailed,
-    Event,
     Exchange,
     InterlaceMachine,
     InterlaceResult,
@@ -47,27 +47,27 @@ from lace.interlace import (
     LoopLimit,
     Moment,
     NeedEvaluation,
-    Output,
+    Parted,
     PlanAgreed,
     PreparedPolicyRefused,
     Purpose,
     RecordsSent,
     RecordsStored,
-    ResourceReceived,
-    SendBlock,
     SendRecords,
-    SendResource,
     Settings,
     StoreFailed,
     TransferLimit,
     cause_of,
     may_serve,
+    meet,
     needs_another_loop,
     requestable,
     store_outcome,
 )
 from lace.record import LIMITS, Record, parse_record
 from lace.stores import Version
+
+Loading: TypeAlias = Generator[Record, None, RecordsSent | StoreFailed]
 
 
 class _Stopped(Exception):
@@ -118,10 +118,7 @@ class Party:
         """
         agreed = self.exchange.agreed
         runtime, advertised = agreed.runtime(self.settings), agreed.advertised.take_changes()
-        try:
-            version = self.host.store.version()
-        except StoreError as error:
-            raise _Stopped(error) from None
+        version = self._version()
         if self._decided is not None and not advertised.came and not advertised.went:
             then, read, evaluation = self._decided
             if then == version and read == runtime:
@@ -132,6 +129,23 @@ class Party:
         assert isinstance(answer, Evaluated)
         self._decided = version, runtime, answer.evaluation
         return answer.evaluation
+
+    def _version(self) -> Version:
+        try:
+            return self.host.store.version()
+        except StoreError as error:
+            raise _Stopped(error) from None
+
+    def has_everything(self) -> bool:
+        """Tell whether all that the peer advertises is there, so that no policy could request any of it.
+
+        050: a side requests "only when MayRequest(P) and Advertised(P, S_peer) and not Have(P)".
+        """
+        exchange = self.exchange
+        if self._decided is None or exchange.rejected or exchange.unavailable:
+            return False
+        then, _, evaluation = self._decided
+        return then == self._version() and all(map(evaluation.has, exchange.agreed.advertised.claims))
 
 
 def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[InterlaceResult, InterlaceResult]:
@@ -162,39 +176,18 @@ def _interlace(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
 
 
 def _negotiate(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResult, InterlaceResult] | None:
-    """Bring both machines to an agreed plan; return how it ended where there is none."""
-    waiting: tuple[list[Event | BlockReceived], list[Event | BlockReceived]] = ([Begin()], [Begin()])
-    closed: dict[int, InterlaceResult] = {}
-    agreed = 0
-    while any(waiting) and not closed:
-        for index, party in enumerate(parties):
-            events, waiting[index][:] = list(waiting[index]), []
-            for event in events:
-                for output in party.machine.receive(event, now):
-                    if isinstance(output, Closed):
-                        closed[index] = output.result
-                    elif isinstance(output, PlanAgreed):
-                        agreed += 1
-                        error = _prepare(party, output)
-                        if error is not None:
-                            closed[index] = party.exchange.result(cause_of(error), error)
-                    else:
-                        waiting[1 - index].extend(_carry(output))
-                if index in closed:
-                    break
-    if not closed:
-        assert agreed == len(parties)
+    """Bring both sides to an agreed plan and their policies; return how it ended where that fails."""
+    met = meet(parties[0].machine, parties[1].machine, now)
+    if isinstance(met, Parted):
+        return met
+    refused = [_prepare(party, agreed) for party, agreed in zip(parties, met, strict=True)]
+    if not any(refused):
         return None
     zero, one = (
-        closed.get(index) or party.exchange.result(Cause.PEER_CLOSED) for index, party in enumerate(parties)
+        party.exchange.result(Cause.PEER_CLOSED if error is None else cause_of(error), error)
+        for party, error in zip(parties, refused, strict=True)
     )
     return zero, one
-
-
-def _carry(output: Output) -> list[Event | BlockReceived]:
-    if isinstance(output, SendResource):
-        return [ResourceReceived(output.id, output.kind, output.text.encode())]
-    return [BlockReceived(output.facts)] if isinstance(output, SendBlock) else []
 
 
 def _prepare(party: Party, agreed: PlanAgreed) -> LaceError | None:
@@ -225,77 +218,97 @@ def _loop(parties: tuple[Party, Party]) -> bool:
     wanted = [_choose(party) for party in parties]
     for party in parties:
         party.exchange.loop.requested_any = any(wanted)
-    responses = [
-        _respond(party, wanted[1 - index]) if wanted[1 - index] else ([], [], False)
-        for index, party in enumerate(parties)
-    ]
+    # Both sides decide what they send before one of them has received anything.
+    responses = [_respond(party, wanted[1 - index]) for index, party in enumerate(parties)]
     for index, party in enumerate(parties):
-        _receive(party, wanted[index], *responses[1 - index][:2])
-    return any(over_limit for *_, over_limit in responses)
+        with closing(responses[1 - index].records):
+            _receive(party, wanted[index], responses[1 - index])
+    return any(response.over_limit for response in responses)
 
 
 def _choose(party: Party) -> list[str]:
-    evaluation = party.evaluate(Purpose.REQUEST)
     party.exchange.round.reconciled = True
+    if party.has_everything():
+        return []
+    evaluation = party.evaluate(Purpose.REQUEST)
     return requestable(party.exchange, evaluation)[: party.settings.local.request_records]
 
 
-def _respond(party: Party, asked: list[str]) -> tuple[list[Record], list[str], bool]:
-    """Return the records that a side sends, those that it has not got, and whether a limit stopped it."""
+@dataclass
+class _Response:
+    """What one side sends in a loop: a record is read when it is taken; the rest is known after the last."""
+
+    held_back: list[str] = field(default_factory=list)
+    over_limit: bool = False
+    records: Generator[Record, None, None] = field(default_factory=lambda: _nothing())
+
+
+def _nothing() -> Generator[Record, None, None]:
+    yield from ()
+
+
+def _respond(party: Party, asked: list[str]) -> _Response:
+    """Decide what a side sends of what it was asked for."""
+    if not asked:
+        return _Response()
     exchange, local = party.exchange, party.settings.local
     party.tell(RecordsAsked(len(asked), exchange.round.loops))
     evaluation = party.evaluate(Purpose.SERVE)
     sendable = may_serve(exchange, evaluation, asked)
     chosen = set(sendable)
-    held_back = [record for record in asked if record not in chosen]
     within = exchange.agreed.terms.limits.max_total_transferred_bytes - exchange.round.bytes_sent
-    serviced = tuple(sendable[: local.service_records])
-    records, sent = _exhaust(party.host.load_records(SendRecords(serviced, within, local.service_bytes)))
+    wanted = SendRecords(tuple(sendable[: local.service_records]), within, local.service_bytes)
+    response = _Response([record for record in asked if record not in chosen])
+    response.records = _send(party, wanted, response)
+    return response
+
+
+def _send(party: Party, wanted: SendRecords, response: _Response) -> Generator[Record, None, None]:
+    """Yield what a side sends; note what went and what did not when all is taken."""
+    exchange, loading = party.exchange, party.host.load_records(wanted)
+    if party.observe is None:
+        sent = yield from loading
+    else:
+        sent = yield from _telling(party.observe, exchange, wanted, loading)
     if isinstance(sent, StoreFailed):
         raise _Stopped(sent.error)
     exchange.round.sent.update(dict.fromkeys([record for record, _ in sent.sent]))
     exchange.round.bytes_sent += sum([size for _, size in sent.sent])
-    if party.observe is not None:
-        _tell_departures(party.observe, exchange, serviced, sent)
-    held_back += sent.missing
-    exchange.round.held_back.update(dict.fromkeys(held_back))
-    return records, held_back, sent.over_limit
+    response.over_limit = sent.over_limit
+    response.held_back += sent.missing
+    exchange.round.hold_back(response.held_back)
 
 
-def _tell_departures(
-    observe: Observer, exchange: Exchange, wanted: tuple[str, ...], sent: RecordsSent
-) -> None:
-    departures = Departures(observe, wanted, exchange.round.loops, exchange.agreed.ticks.current)
-    for record, size in sent.sent:
-        departures.hand_out(record, size)
-    departures.end()
+def _telling(
+    observe: Observer, exchange: Exchange, wanted: SendRecords, loading: Loading
+) -> Generator[Record, None, RecordsSent | StoreFailed]:
+    """Tell of records before they are handed out."""
+    departures = Departures(observe, wanted.records, exchange.round.loops, exchange.agreed.ticks.current)
+    try:
+        while True:
+            try:
+                record = next(loading)
+            except StopIteration as over:
+                outcome: RecordsSent | StoreFailed = over.value
+                return outcome
+            departures.hand_out(record.id, record.size)
+            yield record
+    finally:
+        departures.end()
 
 
-def _exhaust(
-    loading: Generator[Record, None, RecordsSent | StoreFailed],
-) -> tuple[list[Record], RecordsSent | StoreFailed]:
-    outcomes: list[RecordsSent | StoreFailed] = []
-
-    def load() -> Generator[Record, None, None]:
-        outcomes.append((yield from loading))
-
-    records = list(load())
-    return records, outcomes[0]
-
-
-def _receive(party: Party, asked: list[str], came: list[Record], missing: list[str]) -> None:
-    """Validate and store what came; note what did not."""
+def _receive(party: Party, asked: list[str], response: _Response) -> None:
+    """Validate and store what comes; note what does not."""
     exchange = party.exchange
     outstanding = dict.fromkeys(asked)
-    for start in range(0, len(came), BATCH):
-        batch = came[start : start + BATCH]
+    while batch := list(islice(response.records, BATCH)):
         exchange.round.bytes_received += sum([record.size for record in batch])
         for record in batch:
             del outstanding[record.id]
         for record in _checked(party, batch):
             party.host.arrive(record)
         _store(party)
-    for record_id in missing:
+    for record_id in response.held_back:
         outstanding.pop(record_id, None)
         exchange.miss(record_id)
     exchange.round.deferred = tuple(outstanding)
@@ -329,8 +342,9 @@ def _store(party: Party) -> None:
                 party.tell(RecordArrived(record, party.exchange.round.loops))
         store_outcome(party.exchange, outcome)
         for record in outcome.refused:
-            error = party.exchange.round.rejections[record]
-            party.tell(RecordRejected(record, error, party.exchange.round.loops))
+            error = party.exchange.round.rejections.get(record)
+            if error is not None:
+                party.tell(RecordRejected(record, error, party.exchange.round.loops))
 
 
 def _ending(parties: tuple[Party, Party], over_limit: bool) -> tuple[Cause, LaceError | None] | None:

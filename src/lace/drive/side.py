@@ -3,13 +3,13 @@
     side.feed(event) ──▶ everything that follows from it ──▶ side.outbox: what the peer is to be told
 
 A binding moves what is in the outbox: as it is in one process, as bytes over a stream. Records are read from
-the store only when the outbox is asked for them, so that a response of any size takes the room of one record.
+the store only when the outbox is asked for them, so that a response of any size takes the room of a few.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -58,6 +58,8 @@ from lace.interlace import (
 
 BATCH = 1000
 """So many records are stored in one commit, or what there is at the end of a transfer phase."""
+BATCH_BYTES = 8 << 20
+"""So many bytes of them are stored at once, however few records that are: what waits is held in memory."""
 
 Item: TypeAlias = BlockReceived | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed
 """What one side tells the other."""
@@ -100,6 +102,30 @@ class Outbox:
             raise IndexError("nothing waits to be told")
         return self._items.popleft()
 
+    def take_records(self, most_bytes: int) -> list[bytes]:
+        """Take the records that are next, up to so many bytes; none where something else is next."""
+        taken: list[bytes] = []
+        size = 0
+        while size < most_bytes:
+            if self._items:
+                first = self._items[0]
+                if not isinstance(first, RecordReceived):
+                    break
+                self._items.popleft()
+                raw = first.raw
+            elif self._loading is None:
+                break
+            else:
+                try:
+                    raw = next(self._loading)
+                except StopIteration as end:
+                    self._loading = None
+                    self._done(end.value)
+                    continue
+            taken.append(raw)
+            size += len(raw)
+        return taken
+
     def __iter__(self) -> Iterator[Item]:
         """Take everything, one after the other."""
         while self:
@@ -134,18 +160,36 @@ class Side:
             event = waiting.popleft()
             if isinstance(event, RecordsStored):
                 self._tell_arrivals(event)
-            for output in self.machine.receive(event, self._now()):
-                answer = self._do(output)
-                if answer is not None:
-                    waiting.append(answer)
-            self._tell_rejections()
-            if self.machine.phase is Phase.SETTLE or self.host.waiting >= BATCH:
-                stored = self.host.commit()
-                if stored is not None:
-                    waiting.append(stored)
+            waiting.extend(self._take(event, self._now()))
+
+    def feed_records(self, raws: Iterable[bytes]) -> None:
+        """Give the machine records that came together, all at one moment."""
+        now = self._now()
+        for raw in raws:
+            for answer in self._take(RecordReceived(raw), now):
+                self.feed(answer)
+            if self.result is not None:
+                return
+
+    def _take(self, event: Event | BlockReceived, now: Moment) -> list[Event]:
+        """Let one event happen; return what the machine is to hear next."""
+        answers: list[Event] = []
+        for output in self.machine.receive(event, now):
+            answer = self._do(output)
+            if answer is not None:
+                answers.append(answer)
+        self._tell_rejections()
+        host = self.host
+        if self.machine.phase is Phase.SETTLE or host.waiting >= BATCH or host.waiting_bytes >= BATCH_BYTES:
+            stored = host.commit()
+            if stored is not None:
+                answers.append(stored)
+        return answers
 
     def _do(self, output: Output) -> Event | None:
         match output:
+            case StoreRecord(record):
+                self.host.arrive(record)
             case SendResource(id, kind, text):
                 self.outbox.append(ResourceReceived(id, kind, text.encode()))
             case SendBlock(facts):
@@ -162,8 +206,6 @@ class Side:
                 if output.purpose is Purpose.SERVE:
                     self._tell(RecordsAsked(len(self.machine.exchange.loop.peer_requests), self.loop))
                 return self.host.evaluate(output)
-            case StoreRecord(record):
-                self.host.arrive(record)
             case SendRecords():
                 loading, observe = self.host.load(output), self._observe
                 self.outbox.load(loading if observe is None else self._telling(observe, output, loading))

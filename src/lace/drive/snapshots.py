@@ -3,24 +3,29 @@
 Rules of this file:
 1. Each snapshot asks the store for its version and replays what was stored and removed since, whoever did it.
 2. Facts come from records that a store validated, and from nothing else.
+3. Several exchanges may share these: what a store could not tell one of them is asked again for the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from lace.engines import Database
+from lace.engines import Database, DatabaseVersion
 from lace.errors import StoreError
-from lace.facts import Columns, Fact, facts_of_record, read_segment, write_segment
+from lace.facts import Columns, Fact, facts_of_record
 from lace.policy import Snapshot
 from lace.record import Record
 from lace.stores import Added, Store, Version
 from lace.text import RecordId
 
-MANY = 64
+MANY: Final = 64
 """From so many records on, making columns of them costs less than facts one by one."""
-SEGMENT = 1024
-"""So many records are made columns at a time."""
+TOGETHER: Final = 1024
+"""So many records are made columns at a time, or those of so many bytes, and no more are held."""
+EXPECTED_BYTES: Final = 16 << 20
+"""So many bytes of records are kept from storing them to reading their facts; others are read again. A
+response may bring a gigabyte."""
 
 
 class StoreSnapshots:
@@ -34,51 +39,49 @@ class StoreSnapshots:
         self.have: frozenset[str] = frozenset()
         """The records of the last snapshot."""
         self._expected: dict[str, Record] = {}
+        self._expected_bytes = 0
 
-    def expect(self, records: Iterable[Record]) -> None:
-        """Take records that were just stored: their facts need not be read from the store."""
-        self._expected.update((record.id, record) for record in records)
+    @property
+    def facts(self) -> DatabaseVersion:
+        """The record facts as they are now, whatever comes later."""
+        return self._database.version()
+
+    def expect(self, records: Iterable[Record], size: int) -> None:
+        """Take records of so many bytes that were just stored: their facts need not be read again."""
+        self._expected_bytes += size
+        if self._expected_bytes <= EXPECTED_BYTES:
+            self._expected.update((record.id, record) for record in records)
 
     def take(self, runtime: Iterable[Fact], advertised: Iterable[Fact]) -> Snapshot:
         """Return a snapshot of the store as it is now."""
         before = self._snapshot
-        changes = None if before is None else self._changes()
-        if before is None or changes is None:
-            self._load()
-            later = Snapshot(self._database, runtime, advertised)
-        else:
-            self._add(changes)
+        # Whatever fails from here on leaves nothing to go on from, and the next one reads everything again.
+        self._snapshot = None
+        if before is not None and self._catch_up():
             # What came is told by the database's own versions, to whoever evaluated an earlier one.
             later = before.next(records=self._database, runtime=runtime, advertised=advertised)
+        else:
+            self._load()
+            later = Snapshot(self._database, runtime, advertised)
+        self._expected, self._expected_bytes = {}, 0
         self._snapshot = later
         return later
 
     def _load(self) -> None:
+        # The version first: what is stored meanwhile is read again, which changes nothing.
         self._version = self._store.version()
-        self._database = self._loaded()
+        self._database = Database()
+        self._database.add_record_facts(Columns(self._store.segments()))
         self.have = frozenset(record for _, record in self._store.ids())
 
-    def _loaded(self) -> Database:
-        database = Database()
-        database.add_record_facts(Columns(self._store.segments()))
-        return database
-
-    def _add(self, records: list[Record]) -> None:
-        if len(records) < MANY:
-            self._database.add([fact for record in records for fact in facts_of_record(record)])
-            return
-        numbered = list(enumerate(records, 1))
-        parts = (write_segment(numbered[at : at + SEGMENT]) for at in range(0, len(numbered), SEGMENT))
-        self._database.add_record_facts(Columns(map(read_segment, parts)))
-
-    def _changes(self) -> list[Record] | None:
-        """Return the records that came; None where everything must be read again."""
+    def _catch_up(self) -> bool:
+        """Add what was stored since the last snapshot; tell whether that is all that happened."""
         assert self._version is not None
         version = self._store.version()
         if version == self._version:
-            return []
+            return True
         if version.generation != self._version.generation:
-            return None
+            return False
         came: dict[RecordId, None] = {}
         last = self._version.last
         for entry in self._store.log(last):
@@ -89,16 +92,32 @@ class StoreSnapshots:
                 del came[entry.record_id]
             else:
                 # The bytes of a removed record are gone, and with them what its facts were.
-                return None
-        added: list[Record] = []
-        expected, self._expected = self._expected, {}
-        for record in came:
-            try:
-                added.append(expected.get(record) or self._store.get(record))
-            except StoreError:
-                return None
+                return False
+        try:
+            self._add(list(came))
+        except StoreError:
+            return False
         self._version = Version(version.generation, last)
         if came:
             # A new set, since an earlier evaluation may still be looked at.
             self.have = self.have.union(came)
-        return added
+        return True
+
+    def _add(self, ids: list[RecordId]) -> None:
+        expected = self._expected.get
+        if len(ids) < MANY:
+            records = (expected(each) or self._store.get(each) for each in ids)
+            self._database.add([fact for record in records for fact in facts_of_record(record)])
+            return
+        columns = Columns()
+        held: list[Record] = []
+        size = 0
+        for each in ids:
+            record = expected(each) or self._store.get(each)
+            held.append(record)
+            size += record.size
+            if len(held) == TOGETHER or size >= EXPECTED_BYTES:
+                columns.add_records(held)
+                held, size = [], 0
+        columns.add_records(held)
+        self._database.add_record_facts(columns)

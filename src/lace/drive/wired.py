@@ -12,6 +12,8 @@ It waits for nothing: a transport reads, writes and sleeps, and asks.
 
 from __future__ import annotations
 
+from typing import Final
+
 from lace.drive.side import Item, Side
 from lace.errors import RemoteProtocolError
 from lace.iltp import Connection
@@ -29,6 +31,9 @@ from lace.interlace import (
     Wake,
 )
 from lace.policy import Module
+
+RUN_BYTES: Final = 64 << 10
+"""Records go out together up to so many bytes; one that is larger goes alone."""
 
 
 class Wired:
@@ -92,6 +97,10 @@ class Wired:
             data = self._connection.data_to_send()
             if data:
                 return data
+            raws = self.side.outbox.take_records(RUN_BYTES)
+            if raws:
+                self._tell_records(raws)
+                continue
             if not self.side.outbox:
                 # Reading the last record may have been what the machine waited for.
                 self._hear()
@@ -130,6 +139,9 @@ class Wired:
             self._aborted = not item.clean
         self._connection.send(item)
 
+    def _tell_records(self, raws: list[bytes]) -> None:
+        self._connection.send_records(raws)
+
     def _give(self, event: Event) -> None:
         if self.result is None and self.side.machine.phase is not Phase.CLOSED:
             self.side.feed(event)
@@ -138,6 +150,10 @@ class Wired:
     def _hear(self) -> None:
         machine = self.side.machine
         while self.result is None and not machine.busy:
+            raws = self._connection.take_records() if machine.phase is Phase.TRANSFER else None
+            if raws:
+                self.side.feed_records(raws)
+                continue
             event = self._connection.next_event(machine.phase)
             if event is None:
                 return

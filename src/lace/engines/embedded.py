@@ -15,7 +15,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from weakref import WeakKeyDictionary, ref
 
@@ -115,6 +115,15 @@ class DatabaseVersion:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.facts = FactsVersion(database.relations, database._shown)
+
+    def rows_of(
+        self, predicate: Predicate, firsts: Collection[str], names: Collection[str] | None = None
+    ) -> Iterator[Values]:
+        """Yield the facts that begin with one of some texts.
+
+        Of `Field`, `RecordLink` and `AdvertisedField` those under some names alone, where they are given.
+        """
+        return self.facts.rows_of(predicate, firsts, names)
 
     def evaluate(
         self, program: RelationProgram, budget: Budget | None = None, facts: Iterable[Fact] = ()

@@ -9,14 +9,19 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from weakref import WeakKeyDictionary
 
-from lace.engines.dictionary import Dictionary
+import numpy as np
+
+from lace.engines.dictionary import UNKNOWN, Dictionary
 from lace.engines.relations import PARTED, Growth, Relations
 from lace.engines.relations import Version as Tables
 from lace.engines.table import Table
-from lace.facts import Predicate, View
+from lace.facts import Predicate, Values, View
+
+FEW = 64
+"""So many texts are looked up one by one."""
 
 Place = tuple[Predicate, int | None]
 """A relation, or the part of it under a name."""
@@ -82,6 +87,34 @@ class FactsVersion:
         for predicate, named in parts.items():
             for name, part in named.items():
                 yield (predicate, name), part
+
+    def rows_of(
+        self, predicate: Predicate, firsts: Collection[str], names: Collection[str] | None = None
+    ) -> Iterator[Values]:
+        """Yield the facts that begin with one of some texts; of a relation kept apart, under some names."""
+        dictionary = self._dictionary
+        wanted = dictionary.find_column(list(firsts))
+        wanted = wanted[(wanted != UNKNOWN) & (wanted < self.texts)]
+        marked = np.zeros(0 if len(wanted) <= FEW else self.texts, np.bool_)
+        if len(marked):
+            marked[wanted] = True
+        for table in self._chosen(predicate, names):
+            columns = table.columns()
+            if len(marked):
+                found = np.flatnonzero(marked[columns[0]])
+            else:
+                rows = table.column_index(0).rows
+                found = np.array([row for each in wanted.tolist() for row in rows(each)], np.intp)
+            yield from zip(*[dictionary.texts(column[found].tolist()) for column in columns], strict=True)
+
+    def _chosen(self, predicate: Predicate, names: Collection[str] | None) -> list[Table]:
+        tables, parts = self._tables
+        if predicate not in PARTED:
+            return [tables[predicate]] if predicate in tables else []
+        named = parts.get(predicate, {})
+        if names is None:
+            return list(named.values())
+        return [named[at] for at in map(self._dictionary.find, names) if at in named]
 
     def since(self, earlier: FactsVersion) -> list[Growth] | None:
         """Return what came since an earlier version; None where this is not that one and more."""

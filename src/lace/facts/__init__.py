@@ -27,7 +27,14 @@ from lace.facts.lines import (
     write_fact_line,
 )
 from lace.facts.of_record import facts_of_record
-from lace.facts.segment import DamagedSegment, Segment, merge_segments, read_segment, write_segment
+from lace.facts.segment import (
+    DamagedSegment,
+    Segment,
+    make_segment,
+    merge_segments,
+    read_segment,
+    write_segment,
+)
 from lace.facts.source import FactSource, SetSource
 from lace.facts.view import (
     CAN_QUERY_RECORD,
@@ -46,6 +53,6 @@ __all__ = [
     "NotAPredicate", "NotARecordFact", "NotAView", "Predicate", "QueryFacts", "Segment", "SetSource",
     "TooManyValues", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values", "View",
     "check_fact", "check_predicate", "check_value", "check_view", "facts_of_record", "full_view",
-    "merge_segments", "parse_constant", "parse_fact_line", "query_view", "read_segment", "write_constant",
-    "write_fact_line", "write_segment",
+    "make_segment", "merge_segments", "parse_constant", "parse_fact_line", "query_view", "read_segment",
+    "write_constant", "write_fact_line", "write_segment",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from lace.interlace.blocks import KINDS, MalformedBlock, block_size, parse_block, read_block, write_block
 from lace.interlace.claims import (
+    ADVERTISED,
     Claim,
     Claims,
     Schema,
@@ -10,6 +11,7 @@ from lace.interlace.claims import (
     make_claims,
     write_advertisement,
 )
+from lace.interlace.ends import LoopLimit, OutOfPhase, OutOfTurn, PeerLost, PreparedPolicyRefused, cause_of
 from lace.interlace.events import (
     Aborted,
     AdvertisementBlock,
@@ -62,20 +64,11 @@ from lace.interlace.events import (
 )
 from lace.interlace.hello import SignerNotProven, VerifierMismatch
 from lace.interlace.limits import ExchangeLimit, ExchangeLimits, LocalLimits, OversizedBlock, TransferLimit
-from lace.interlace.machine import (
-    InterlaceMachine,
-    LoopLimit,
-    OutOfPhase,
-    OutOfTurn,
-    PeerLost,
-    PhaseTimeout,
-    PreparedPolicyRefused,
-    RoundTimeout,
-    cause_of,
-    needs_another_loop,
-)
+from lace.interlace.machine import InterlaceMachine, needs_another_loop
+from lace.interlace.meeting import Met, Parted, meet
 from lace.interlace.merkle import EMPTY, SortedEntries, make_entry, merkle_root
 from lace.interlace.partitions import Partitions, Summary, prefix_of
+from lace.interlace.patience import PhaseTimeout, RoundTimeout
 from lace.interlace.peer import ForeignSource
 from lace.interlace.phases import AWAITING, BUSY, NEXT, Phase
 from lace.interlace.proof import canonical_setup, is_proof, make_proof, proof_digest
@@ -110,25 +103,25 @@ from lace.interlace.tick import BadTick, Ticks
 from lace.interlace.transfer import NotLetIn, NotRequested, may_serve, named_record, store_outcome
 
 __all__ = [
-    "AWAITING", "BUSY", "EMPTY", "KINDS", "NEXT",
+    "ADVERTISED", "AWAITING", "BUSY", "EMPTY", "KINDS", "NEXT",
     "Aborted", "AdvertisementBlock", "Advertisements", "AnswerBlock", "AskBlock", "AvailabilityBlock",
-    "BadResource", "BadSettings", "BadTick", "Begin", "Block", "BlockReceived", "Cancel", "Cause", "Claim",
-    "Claims", "ClockTooFar", "Closed", "Cursor", "Dice", "DriverEvent", "EndRecords", "Evaluated",
-    "Evaluation", "EvaluationFailed", "Event", "Exchange", "ExchangeLimit", "ExchangeLimits", "Finish",
-    "FixedPoint", "ForeignSource", "HelloBlock", "InnerEvent", "InterlaceMachine", "InterlaceResult",
-    "Link", "LocalLimits", "Loop", "LoopLimit", "MalformedBlock", "MalformedHello", "MalformedModule",
-    "MalformedSetup", "MalformedSummary", "MissingModule", "Moment", "NeedEvaluation", "NoCommonFormat",
-    "NotLetIn", "NotRequested", "NotYet", "Offer", "OperandChanged", "OriginRefused", "OutOfPhase",
-    "OutOfTurn", "Output", "OversizedBlock", "Partitions", "PeerClosed", "PeerEvent", "PeerLost", "Phase",
-    "PhaseTimeout", "PlanAgreed", "PlanMismatch", "PlanNotCompiled", "Prepared", "PreparedPolicyRefused",
-    "Progress", "Purpose", "RecordReceived", "RecordsEnded", "RecordsSent", "RecordsStored", "RequestBlock",
-    "ResourceReceived", "RootMismatch", "RoundTimeout", "Schema", "SchemaTooNarrow", "SendBlock",
-    "SendRecords", "SendResource", "Settings", "SetupBlock", "ShutSending", "SignerNotProven",
-    "SortedEntries", "StoreFailed", "StoreRecord", "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver",
-    "TransferLimit", "VerifierMismatch", "Wake",
-    "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of", "is_proof",
-    "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet_schemas", "merkle_root",
-    "named_record", "nanoseconds", "needs_another_loop", "negotiate", "parse_block", "prefix_of",
-    "proof_digest", "read_block", "read_hello", "requestable", "store_outcome", "write_advertisement",
-    "write_block",
+    "BadResource", "BadSettings", "BadTick", "Begin", "Block", "BlockReceived", "Cancel", "Cause",
+    "Claim", "Claims", "ClockTooFar", "Closed", "Cursor", "Dice", "DriverEvent", "EndRecords",
+    "Evaluated", "Evaluation", "EvaluationFailed", "Event", "Exchange", "ExchangeLimit", "ExchangeLimits",
+    "Finish", "FixedPoint", "ForeignSource", "HelloBlock", "InnerEvent", "InterlaceMachine",
+    "InterlaceResult", "Link", "LocalLimits", "Loop", "LoopLimit", "MalformedBlock", "MalformedHello",
+    "MalformedModule", "MalformedSetup", "MalformedSummary", "Met", "MissingModule", "Moment",
+    "NeedEvaluation", "NoCommonFormat", "NotLetIn", "NotRequested", "NotYet", "Offer", "OperandChanged",
+    "OriginRefused", "OutOfPhase", "OutOfTurn", "Output", "OversizedBlock", "Parted", "Partitions",
+    "PeerClosed", "PeerEvent", "PeerLost", "Phase", "PhaseTimeout", "PlanAgreed", "PlanMismatch",
+    "PlanNotCompiled", "Prepared", "PreparedPolicyRefused", "Progress", "Purpose", "RecordReceived",
+    "RecordsEnded", "RecordsSent", "RecordsStored", "RequestBlock", "ResourceReceived", "RootMismatch",
+    "RoundTimeout", "Schema", "SchemaTooNarrow", "SendBlock", "SendRecords", "SendResource", "Settings",
+    "SetupBlock", "ShutSending", "SignerNotProven", "SortedEntries", "StoreFailed", "StoreRecord",
+    "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "VerifierMismatch", "Wake",
+    "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of",
+    "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
+    "meet_schemas", "merkle_root", "named_record", "nanoseconds", "needs_another_loop", "negotiate",
+    "parse_block", "prefix_of", "proof_digest", "read_block", "read_hello", "requestable",
+    "store_outcome", "write_advertisement", "write_block",
 ]  # fmt: skip

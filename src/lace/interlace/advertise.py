@@ -118,8 +118,10 @@ def receive_advertisement(exchange: Exchange, block: AdvertisementBlock, now: Mo
     peer = agreed.advertised
     peer.begin_loop()
     if summaries:
-        predicts = exchange.settings.predicts
-        loop.reconciliation = Reconciliation(summaries, peer, agreed.own, agreed.terms, predicts=predicts)
+        predicts, most = exchange.settings.predicts, exchange.settings.local.advertised_records
+        loop.reconciliation = Reconciliation(
+            summaries, peer, agreed.own, agreed.terms, predicts=predicts, most=most
+        )
     else:
         claims = read_advertisements(records, peer.source, peer.schema)
         bound = agreed.terms.limits.max_advertisement_records

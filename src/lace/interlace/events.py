@@ -14,7 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -54,12 +54,12 @@ class Evaluation(Protocol):
         """The extension of `MayRequest`."""
         ...
 
-    def has(self, record: str) -> bool:
+    def has(self, record: str, /) -> bool:
         """Tell whether `Have` holds in the raw store, in this snapshot."""
         ...
 
-    def fields(self, record: str) -> Iterable[Claim]:
-        """Return the validated `Field` facts of a record that we have: name, index, value."""
+    def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+        """Return the validated `Field` facts of records that we have, under the names of a schema."""
         ...
 
 

@@ -106,3 +106,8 @@ class LocalLimits:
     """050: records sent in one transfer phase; the rest is deferred."""
     service_bytes: int = GREATEST
     """050: record bytes after which a transfer phase ends; a single record may be larger."""
+    advertised_records: int = 1 << 23
+    """Records that a peer may advertise at once: they are held in memory, and it can make them up."""
+    named_records: int = 10_000
+    """Records that a result names as rejected, not available or held back, of each kind; a peer can make up
+    any number of them, round after round."""

@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast, get_args
 
-from lace.errors import (
-    EngineError,
-    LaceError,
-    LimitExceeded,
-    LocalProtocolError,
-    PolicyError,
-    RemoteProtocolError,
-    StoreError,
-)
+from lace.errors import LaceError, LocalProtocolError
 from lace.interlace import advertise, hello, request, setup, transfer
-from lace.interlace.blocks import MalformedBlock, block_size, check_size, read_block
+from lace.interlace.blocks import block_size, check_size, read_block
+from lace.interlace.ends import (
+    LoopLimit,
+    OutOfPhase,
+    OutOfTurn,
+    PeerLost,
+    PreparedPolicyRefused,
+    cause_of,
+)
 from lace.interlace.events import (
     Aborted,
     AdvertisementBlock,
@@ -74,81 +74,17 @@ from lace.interlace.events import (
     Wake,
 )
 from lace.interlace.limits import ExchangeLimits, TransferLimit
-from lace.interlace.phases import AWAITING, BUSY, NEXT, Phase
+from lace.interlace.patience import Patience
+from lace.interlace.phases import BUSY, NEXT, Phase
 from lace.interlace.result import Cause
 from lace.interlace.settings import Settings
-from lace.interlace.state import Epoch, Exchange, Tally
+from lace.interlace.state import Epoch, Exchange
 from lace.text import Tai
 
 Step = list[Output | Event]
 """Outputs, and events that follow at once."""
 
-PEER_EVENTS: Final = tuple(get_args(PeerEvent))
-
-
-class OutOfTurn(LocalProtocolError):
-    """A driver that gave the machine something it cannot take now."""
-
-    code = "interlace/out-of-turn"
-    text = "{event} has no place in the phase {phase}: this is a fault of the driver, not of the peer"
-
-
-class OutOfPhase(MalformedBlock):
-    """A peer that sent something of another phase."""
-
-    code = "interlace/out-of-phase"
-    text = "the peer sent {event} in the phase {phase}"
-
-
-class PhaseTimeout(RemoteProtocolError):
-    """A peer that did not say its part in time."""
-
-    code = "interlace/phase-timeout"
-    text = "the peer was silent for {seconds} s in the phase {phase}"
-
-
-class RoundTimeout(LimitExceeded):
-    """A round over its deadline."""
-
-    code = "interlace/round-timeout"
-    text = "the round took longer than {bound} s; what was stored stays"
-
-
-class LoopLimit(LimitExceeded):
-    """A round that needs more loops than it may have."""
-
-    code = "interlace/loop-limit"
-    text = "after {bound} loops the fixed point is not reached; the next exchange goes on from there"
-
-
-class PreparedPolicyRefused(PolicyError):
-    """An agreed plan of which no local policy can be made here."""
-
-    code = "interlace/prepared-policy"
-    text = "of the agreed plan no local policy can be made: {reason}"
-
-
-class PeerLost(RemoteProtocolError):
-    """A connection that ended in the middle of something."""
-
-    code = "interlace/peer-lost"
-    text = "the connection ended in the middle of a block or a record, in the phase {phase}"
-
-
-def cause_of(error: LaceError) -> Cause:
-    """Name the cause that an error is."""
-    by_class: tuple[tuple[type[LaceError], Cause], ...] = (
-        (TransferLimit, Cause.TRANSFER_LIMIT),
-        (LoopLimit, Cause.LOOP_LIMIT),
-        (RoundTimeout, Cause.ROUND_TIMEOUT),
-        (PhaseTimeout, Cause.PHASE_TIMEOUT),
-        (PeerLost, Cause.PEER_LOST),
-        (StoreError, Cause.STORE),
-        (PolicyError, Cause.POLICY),
-        (EngineError, Cause.POLICY),
-        (LimitExceeded, Cause.LIMIT),
-    )
-    return next((cause for kind, cause in by_class if isinstance(error, kind)), Cause.PROTOCOL)
+PEER_EVENTS: Final = frozenset(get_args(PeerEvent))
 
 
 class InterlaceMachine:
@@ -159,10 +95,7 @@ class InterlaceMachine:
         self._exchange = Exchange(settings, Epoch(0, settings.module))
         self._ending: tuple[Cause, LaceError | None] = (Cause.FIXED_POINT, None)
         """Why the exchange is over, while the peer's close is awaited."""
-        self._period = 0.0
-        """When the present wait began."""
-        self._period_bytes = 0
-        self._round_began = 0.0
+        self._patience = Patience(settings.local)
         self._now = Moment(Tai("0000000000:000000000"), 0.0)
 
     @property
@@ -203,8 +136,8 @@ class InterlaceMachine:
         while waiting:
             event = waiting.pop(0)
             for each in self._take(event):
-                if isinstance(each, EVENTS):
-                    waiting.append(each)
+                if type(each) in EVENTS:
+                    waiting.append(cast(Event, each))
                 else:
                     outputs.append(cast(Output, each))
         return outputs
@@ -213,10 +146,12 @@ class InterlaceMachine:
         before = self.phase
         after = NEXT.get((before, type(event)))
         if after is None:
-            if isinstance(event, PEER_EVENTS) and before not in BUSY and not self.closed:
+            if type(event) in PEER_EVENTS and before not in BUSY and not self.closed:
                 return [*self._abort(OutOfPhase(event=type(event).__name__, phase=before.value))]
             raise OutOfTurn(event=type(event).__name__, phase=before.value)
         self.phase = after
+        if before in (Phase.BEGIN, Phase.IDLE) and after is not before:
+            self._patience.begin_round(self._now.seconds)
         try:
             step = HANDLERS[type(event)](self, event, before)
         except LocalProtocolError:
@@ -224,8 +159,10 @@ class InterlaceMachine:
             raise
         except LaceError as error:
             return [*self._abort(error)]
-        if self.phase is not before or isinstance(event, PEER_EVENTS):
-            self._restart_period()
+        # PROFILE 10: the timeout covers "a control block from the start of waiting to its blank line; in a
+        # response it restarts with each record". Nothing else that a peer says buys it time.
+        if self.phase is not before or type(event) is RecordReceived:
+            self._patience.restart(self._now.seconds)
         return step
 
     def _abort(self, error: LaceError) -> list[Output]:
@@ -243,24 +180,11 @@ class InterlaceMachine:
         agreed = self._exchange.epoch.agreed
         return self._exchange.settings.limits if agreed is None else agreed.terms.limits
 
-    def _restart_period(self) -> None:
-        self._period = self._now.seconds
-        self._period_bytes = 0
-
     def timer(self) -> float | None:
         """Return when to come back with `TimeOver`, on the clock of `Moment.seconds`; None for never."""
-        local = self._exchange.settings.local
-        if self.phase is Phase.CLOSED or self.phase is Phase.BEGIN:
-            return None
-        if self.phase is Phase.CLOSING:
-            return self._period + local.closing_seconds
         if self.phase is Phase.IDLE:
-            # PROFILE 9: "The phase timeout does not run while idle".
             return self._tick_time()
-        over = self._round_began + local.round_seconds
-        if self.phase in AWAITING:
-            over = min(over, self._period + self._limits.phase_timeout_seconds)
-        return over
+        return self._patience.ends(self.phase, self._limits.phase_timeout_seconds)
 
     def _tick_time(self) -> float | None:
         exchange = self._exchange
@@ -269,28 +193,18 @@ class InterlaceMachine:
         return self._now.seconds + max(0.0, exchange.agreed.ticks.wait_seconds(self._now.tai))
 
     def _time_over(self, event: Event, before: Phase) -> Step:
-        now, local = self._now.seconds, self._exchange.settings.local
+        now = self._now.seconds
         if self.phase is Phase.CLOSING:
-            return self._close(*self._ending) if now >= self._period + local.closing_seconds else []
+            return self._close(*self._ending) if self._patience.is_over(now) else []
         if self.phase is Phase.IDLE:
             due = self._exchange.agreed.reads_ticks and self._exchange.settings.stays_open
             ticks = self._exchange.agreed.ticks
             return [Wake()] if due and ticks.reached(self._now.tai) > ticks.local else []
-        if self.phase is Phase.BEGIN:
-            return []
-        if now >= self._round_began + local.round_seconds:
-            raise RoundTimeout(bound=local.round_seconds)
-        timeout = self._limits.phase_timeout_seconds
-        if self.phase in AWAITING and now >= self._period + timeout:
-            # PROFILE 10: "Slow is not dead: … may go on as long as each period, the first included, brings a
-            # minimum".
-            if self._period_bytes < local.least_bytes_per_second * timeout:
-                raise PhaseTimeout(seconds=timeout, phase=self.phase.value)
-            self._restart_period()
+        self._patience.check(self.phase, now, self._limits.phase_timeout_seconds)
         return []
 
     def _progress(self, event: Progress, before: Phase) -> Step:
-        self._period_bytes += event.bytes
+        self._patience.heard(event.bytes)
         return []
 
     # Setup and hello.
@@ -308,13 +222,13 @@ class InterlaceMachine:
     def _new_round(self) -> None:
         exchange = self._exchange
         exchange.total.add(exchange.round)
-        exchange.round = Tally()
+        exchange.round = exchange.new_tally()
         exchange.unavailable.clear()
-        self._round_began = self._now.seconds
 
     def _resource(self, event: ResourceReceived, before: Phase) -> Step:
         if before is not Phase.CLOSING:
             setup.receive_resource(self._exchange, event)
+            self._patience.heard(len(event.text))
         return []
 
     def _setup(self, event: SetupBlock, before: Phase) -> Step:
@@ -518,4 +432,4 @@ HANDLERS: Final[dict[type[Event], Callable[[InterlaceMachine, Any, Phase], Step]
     Progress: InterlaceMachine._progress,
     TimeOver: InterlaceMachine._time_over,
 }
-EVENTS: Final = (*PEER_EVENTS, *get_args(DriverEvent), *get_args(InnerEvent))
+EVENTS: Final = PEER_EVENTS.union(get_args(DriverEvent), get_args(InnerEvent))

@@ -77,8 +77,9 @@ class OwnAdvertisements:
         if self.schema is None or self.schema:
             for record in removed:
                 del self._claims[record]
+            fields = evaluation.fields(added, self.schema) if added else {}
             for record in added:
-                self._claims[record] = select_claims(evaluation.fields(record), self.schema)
+                self._claims[record] = select_claims(fields.get(record, ()), self.schema)
         if self._summarizes:
             self._summarize(added, removed)
         return bool(added or removed)

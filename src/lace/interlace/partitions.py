@@ -72,7 +72,7 @@ class Partitions:
         self._buckets: dict[str, dict[str, bytes]] = {}
         self._kept: dict[str, SortedEntries] = {}
         self._known: dict[str, Summary] = {}
-        self._deeper: dict[str, list[str]] = {}
+        self._deeper: dict[str, set[str]] = {}
         """By bucket: the longer prefixes of which something is known."""
         self._size = 0
         if entries:
@@ -176,7 +176,11 @@ class Partitions:
         """Take over the summary of a partition whose records were just found to give it."""
         self._known[summary.prefix] = summary
         if len(summary.prefix) > STANDARD_START:
-            self._deeper.setdefault(summary.prefix[:STANDARD_START], []).append(summary.prefix)
+            self._deeper.setdefault(summary.prefix[:STANDARD_START], set()).add(summary.prefix)
+
+    def known(self, prefix: str) -> Summary | None:
+        """Return the summary of a partition where it is at hand."""
+        return self._known.get(prefix)
 
     def summary(self, prefix: str) -> Summary:
         """Return the summary of a partition, which may be empty."""

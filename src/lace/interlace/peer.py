@@ -182,6 +182,10 @@ class PeerAdvertisements:
         self.tree.change({r: e for r, e in entries.items() if before.get(r) != e}, gone)
         self._replace(gone, claims)
 
+    def is_known(self, summary: Summary) -> bool:
+        """Tell whether this is what the peer said of a partition before, and nothing of it has changed."""
+        return not self._expected and self.tree.known(summary.prefix) == summary
+
     def keep_partition(self, prefix: str) -> None:
         """Confirm one partition as it was expected."""
         if self._expected:
@@ -210,6 +214,12 @@ class PeerAdvertisements:
             if old is not None:
                 touched.setdefault(record, old)
                 self._changed = True
+        if not held and not touched:
+            # The first word of a peer: nothing to compare it with.
+            held.update(claims)
+            touched.update(dict.fromkeys(claims))
+            self._changed = self._changed or bool(claims)
+            return
         for record, new in claims.items():
             old = held.get(record)
             if old != new:

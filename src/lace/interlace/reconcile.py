@@ -22,7 +22,7 @@ from lace.errors import RemoteProtocolError, TextError
 from lace.facts import Fact
 from lace.interlace.blocks import LIST, NARROW, MalformedBlock
 from lace.interlace.claims import Claims
-from lace.interlace.limits import ExchangeLimit
+from lace.interlace.limits import GREATEST, ExchangeLimit
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import (
     ADVERTISEMENT_PARTITION,
@@ -101,6 +101,7 @@ class Reconciliation:
         terms: Terms,
         *,
         predicts: bool = True,
+        most: int = GREATEST,
     ) -> None:
         self._peer = peer
         self._own = own
@@ -117,6 +118,15 @@ class Reconciliation:
         self._received = 0
         for fact in facts:
             self._learn(read_summary(fact, self._start))
+        total = sum(summary.count for summary in self._open.values())
+        if total > most:
+            # Counts are checked against what is listed, so this is the moment to find out.
+            raise ExchangeLimit(
+                limit="advertised_records",
+                bound=most,
+                seen=total,
+                advice="the peer advertises more at once than this side holds; narrow the policy or raise it",
+            )
         # PROFILE 9: "one for each non-empty partition; one that is not named is empty."
         peer.clear(sorted(peer.tree.prefixes(self._start) - self._open.keys()))
 
@@ -155,6 +165,8 @@ class Reconciliation:
     def _guess(self, wanted: Summary) -> bool:
         """Try to rebuild a partition from what is known already."""
         prefix, peer, mirror = wanted.prefix, self._peer, self._own.mirror
+        if peer.is_known(wanted):
+            return True
         # Our own send set first: its roots are kept anyway.
         if self._predicts and _is(mirror, wanted):
             entries = mirror.under(prefix)

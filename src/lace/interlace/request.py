@@ -28,7 +28,8 @@ def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
     _forget_changed(exchange.unavailable, advertised)
     suffixes = format_suffixes(agreed.terms.formats & exchange.settings.formats)
     wanted, has = evaluation.may_request & advertised.keys(), evaluation.has
-    wanted = wanted.difference(exchange.rejected, exchange.unavailable)
+    if exchange.rejected or exchange.unavailable:
+        wanted = wanted.difference(exchange.rejected, exchange.unavailable)
     return sorted([record for record in wanted if record.endswith(suffixes) and not has(record)])
 
 

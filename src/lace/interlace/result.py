@@ -63,6 +63,8 @@ class InterlaceResult:
     turns: int = 0
     cursor_updated: bool = False
     rejections: dict[str, LaceError] = field(default_factory=dict)
+    unnamed: int = 0
+    """How many more were rejected, not available or held back than are named here."""
 
     @property
     def complete(self) -> bool:
@@ -89,4 +91,5 @@ class InterlaceResult:
             "loops": self.loops,
             "turns": self.turns,
             "cursor_updated": self.cursor_updated,
+            "unnamed": self.unnamed,
         }

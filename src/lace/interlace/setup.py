@@ -90,7 +90,7 @@ def begin_epoch(exchange: Exchange, module: Module) -> list[Output]:
     """Start an epoch with this operand: announce it, and everything that was agreed before is over."""
     before, settings = exchange.epoch, exchange.settings
     number = before.number + 1
-    # Resources stand before the setup block that they are for: what came until now is kept.
+    # Resources stand before the setup block that they are for, and what was sent once need not be sent again.
     epoch = Epoch(number, module, resources=before.resources)
     plan = _join((0, module), (1, module))  # only to learn the origin that our side announces
     origin = plan.operands[settings.index].origin
@@ -111,6 +111,12 @@ def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
         raise ExchangeLimit(limit="resources", bound=bound, seen=epoch.resource_count, advice="in one epoch")
     if resource.kind == LACEGRAM:
         found: str = lacegram_id(resource.text)
+        if found == resource.id:
+            # Epochs may follow each other for months: as many texts are kept as one of them may bring.
+            epoch.resources.pop(found, None)
+            epoch.resources[found] = resource.text
+            while len(epoch.resources) > bound:
+                del epoch.resources[next(iter(epoch.resources))]
     elif resource.kind == EXCHANGE_PLAN:
         found = plan_id(resource.text)
         try:
@@ -121,7 +127,6 @@ def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
         raise BadResource(id=resource.id[:60], reason=f"{resource.kind[:40]!r} is no kind of resource")
     if found != resource.id:
         raise BadResource(id=resource.id[:60], reason=f"its text is {found}")
-    epoch.resources[found] = resource.text
 
 
 def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:

@@ -7,13 +7,16 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from lace.errors import LaceError, LocalProtocolError
 from lace.facts import Fact
 from lace.interlace.answer import Answers
 from lace.interlace.claims import Claims
 from lace.interlace.events import AdvertisementBlock, Cursor
+from lace.interlace.limits import GREATEST
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.peer import PeerAdvertisements
 from lace.interlace.reconcile import Asked, Reconciliation
@@ -23,6 +26,8 @@ from lace.interlace.terms import Offer, Terms
 from lace.interlace.tick import Ticks
 from lace.policy import ExchangePlan, Module
 from lace.text import LinkId, Verifier
+
+Said = TypeVar("Said")
 
 
 class NotYet(LocalProtocolError):
@@ -118,6 +123,8 @@ class Loop:
 class Tally:
     """What was done, in a round or in the whole exchange."""
 
+    most: int = GREATEST
+    """So many are named of what was rejected, not available and held back, each."""
     received: list[str] = field(default_factory=list)
     rejections: dict[str, LaceError] = field(default_factory=dict)
     not_available: dict[str, None] = field(default_factory=dict)
@@ -129,15 +136,32 @@ class Tally:
     loops: int = 0
     turns: int = 0
     reconciled: bool = False
+    unnamed: int = 0
+    """How many are not named."""
+
+    def name(self, among: dict[str, Said], record: str, said: Said) -> None:
+        """Name a record that did not move, while there is room for names."""
+        if len(among) < self.most or record in among:
+            among[record] = said
+        else:
+            self.unnamed += 1
+
+    def hold_back(self, records: Iterable[str]) -> None:
+        """Note that the peer asked for records that it does not get."""
+        for record in records:
+            self.name(self.held_back, record, None)
 
     def add(self, other: Tally) -> None:
         """Add a round to a whole."""
         self.received += other.received
-        self.rejections.update(other.rejections)
-        self.not_available.update(other.not_available)
+        for record, error in other.rejections.items():
+            self.name(self.rejections, record, error)
+        for record in other.not_available:
+            self.name(self.not_available, record, None)
         self.deferred = other.deferred
         self.sent.update(other.sent)
-        self.held_back.update(other.held_back)
+        self.hold_back(other.held_back)
+        self.unnamed += other.unnamed
         self.bytes_received += other.bytes_received
         self.bytes_sent += other.bytes_sent
         self.loops += other.loops
@@ -152,8 +176,8 @@ class Exchange:
     settings: Settings
     epoch: Epoch
     loop: Loop = field(default_factory=Loop)
-    round: Tally = field(default_factory=Tally)
-    total: Tally = field(default_factory=Tally)
+    round: Tally = field(init=False)
+    total: Tally = field(init=False)
     """All rounds before this one."""
     rejected: dict[str, Claims] = field(default_factory=dict)
     """Not asked for again while they are advertised with these claims."""
@@ -164,6 +188,13 @@ class Exchange:
     next_module: Module | None = None
     """Our operand from the next epoch on."""
 
+    def __post_init__(self) -> None:
+        self.round, self.total = self.new_tally(), self.new_tally()
+
+    def new_tally(self) -> Tally:
+        """Return an empty tally."""
+        return Tally(self.settings.local.named_records)
+
     @property
     def agreed(self) -> Agreed:
         """What hello agreed on."""
@@ -173,17 +204,17 @@ class Exchange:
 
     def reject(self, record: str, error: LaceError) -> None:
         """Note that what came for a record is not kept."""
-        self.round.rejections[record] = error
+        self.round.name(self.round.rejections, record, error)
         self.rejected[record] = self.agreed.advertised.claims.get(record, ())
 
     def miss(self, record: str) -> None:
         """Note that the peer cannot send a record."""
-        self.round.not_available[record] = None
+        self.round.name(self.round.not_available, record, None)
         self.unavailable[record] = self.agreed.advertised.claims.get(record, ())
 
     def result(self, cause: Cause, error: LaceError | None = None, *, whole: bool = True) -> InterlaceResult:
         """Return what came of the whole exchange, or of the present round alone."""
-        tally = Tally()
+        tally = self.new_tally()
         if whole:
             tally.add(self.total)
         tally.add(self.round)
@@ -206,4 +237,5 @@ class Exchange:
             turns=tally.turns,
             cursor_updated=tally.reconciled,
             rejections=tally.rejections,
+            unnamed=tally.unnamed,
         )

@@ -98,8 +98,8 @@ def _end_response(exchange: Exchange) -> list[Output]:
     """Say what is not available, as far as one block holds it; the rest is left unsaid, and so deferred."""
     room = exchange.agreed.terms.limits.max_fact_block_bytes
     facts: list[Fact] = []
+    exchange.round.hold_back(exchange.loop.held_back)
     for record in sorted(exchange.loop.held_back):
-        exchange.round.held_back[record] = None
         room -= _LINE_BYTES + len(record)
         if room >= 0:
             facts.append((NOT_AVAILABLE, record))

@@ -43,6 +43,7 @@ from lace.record.scan import (
     TooManyHeaders,
     Truncated,
     WrongInnerType,
+    read_skeleton,
 )
 from lace.record.write import make_blob, make_plex, make_seal
 
@@ -54,6 +55,6 @@ __all__ = [
     "RecordLimits", "RecordLink", "RecordReader", "Rejected", "Scanner", "Seal", "SealHeaders",
     "TooManyHeaders", "TrailingBytes", "Truncated", "WrongInnerType",
     "check_record", "find_start", "inner_records", "is_path", "make_blob", "make_plex", "make_seal",
-    "pack_records", "parse_record", "restore_thin", "restore_trailer", "split_link", "thin_inner",
-    "unpack_records", "write_thin", "write_trailer",
+    "pack_records", "parse_record", "read_skeleton", "restore_thin", "restore_trailer", "split_link",
+    "thin_inner", "unpack_records", "write_thin", "write_trailer",
 ]  # fmt: skip

@@ -38,7 +38,7 @@ from lace.stores.port import (
     Verification,
     Version,
 )
-from lace.stores.reread import reread
+from lace.stores.reread import is_intact, reread
 from lace.stores.sidefile import Reader, Row, SideFile, Writer, is_damaged, set_aside
 from lace.stores.source import RecordFacts
 from lace.stores.sources import (
@@ -62,5 +62,5 @@ __all__ = [
     "Reader", "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source",
     "SqliteStore", "Statistics", "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog",
     "Verification", "Version", "Writer",
-    "file_faults", "find_sources", "id_prefixes", "is_damaged", "reread", "set_aside",
+    "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "reread", "set_aside",
 ]  # fmt: skip

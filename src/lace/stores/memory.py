@@ -15,8 +15,8 @@ from itertools import repeat
 from types import TracebackType
 from typing import Literal, Self, overload
 
-from lace.facts import Segment, facts_of_record, read_segment, write_segment
-from lace.record import MARKLINE_BYTES, Blob, Record, Seal, inner_records
+from lace.facts import Segment, facts_of_record, make_segment
+from lace.record import Blob, Record, Seal, inner_records
 from lace.stores.find import id_prefixes
 from lace.stores.port import (
     Added,
@@ -36,13 +36,12 @@ from lace.stores.port import (
     Verification,
     Version,
 )
-from lace.stores.reread import reread
+from lace.stores.reread import is_intact, reread
 from lace.stores.source import RecordFacts
-from lace.text import RECORD_TYPES, RecordId, digest, encode
+from lace.text import RECORD_TYPES, RecordId
 
 _WHERE = "memory"
 _SEGMENT_RECORDS = 1024
-_ID = slice(2, -3)  # the payload of a record id, between its letter and its suffix
 
 
 class MemoryStore(RecordFacts):
@@ -102,9 +101,8 @@ class MemoryStore(RecordFacts):
             record = self._records.get(record_id)
         if raw is None:
             raise NotStored(record_id=record_id, where=_WHERE)
-        # The outer hash covers every byte: where it still holds, the record that was read from these very
-        # bytes is what reading them again would give.
-        if record is not None and record.raw is raw and _payload(raw) == record_id[_ID]:
+        # What was read from these very bytes is what reading them again would give.
+        if record is not None and record.raw is raw and is_intact(record_id, raw):
             return record
         return reread(record_id, raw, _WHERE)
 
@@ -185,7 +183,7 @@ class MemoryStore(RecordFacts):
         """Yield the facts as columns, in store order, of one state of the store."""
         rows = self._after(after)
         for start in range(0, len(rows), _SEGMENT_RECORDS):
-            yield read_segment(write_segment(rows[start : start + _SEGMENT_RECORDS]))
+            yield make_segment(rows[start : start + _SEGMENT_RECORDS])
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Hash and validate everything again; take rotten records and their facts out of the store."""
@@ -285,8 +283,3 @@ class MemoryStore(RecordFacts):
         self._log.append(Removed(len(self._log) + 1, record_id))
         del self._numbers[record_id], self._records[record_id]
         return self._bytes.pop(record_id)
-
-
-def _payload(raw: bytes) -> str:
-    """Hash the stored form of a record as its id does."""
-    return encode(digest(memoryview(raw)[MARKLINE_BYTES:]))

@@ -11,7 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, NamedTuple, NewType, Protocol, Self, TypeAlias, overload
@@ -167,6 +167,14 @@ class Store(FactSource, Protocol):
 
     def get(self, record_id: RecordId) -> Record:
         """Return a record, hashed again from the stored bytes; `NotStored` or `RottenRecord` otherwise."""
+        ...
+
+    def read_many(self, record_ids: Sequence[RecordId], most_bytes: int) -> list[bytes | None]:
+        """Return the stored forms of the first of these records, as many as make so many bytes.
+
+        They are hashed again, and None stands for one that is not there or is rotten. The record that passes
+        the bound is the last one: there is always one, and never more than one too many.
+        """
         ...
 
     def has(self, record_id: RecordId) -> bool:

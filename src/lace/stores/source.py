@@ -9,7 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lace.errors import Corrupt, Missing
 from lace.facts import RECORD_PREDICATES, Predicate, Segment, Values, facts_of_record
@@ -27,6 +27,22 @@ class RecordFacts(ABC):
     @abstractmethod
     def get(self, record_id: RecordId) -> Record:
         """Return a record."""
+
+    def read_many(self, record_ids: Sequence[RecordId], most_bytes: int) -> list[bytes | None]:
+        """Return the stored forms of the first of these records, as many as make so many bytes."""
+        found: list[bytes | None] = []
+        room = most_bytes
+        for record_id in record_ids:
+            try:
+                raw = self.get(record_id).raw
+            except (Missing, Corrupt):
+                found.append(None)
+                continue
+            found.append(raw)
+            room -= len(raw)
+            if room <= 0:
+                break
+        return found
 
     def iterate(self, name: str, arity: int) -> Iterator[Values]:
         """Yield the values of every fact of a predicate, in store order by segments."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -31,13 +32,14 @@ from lace.stores.port import (
     Outcome,
     Progress,
     Removed,
+    RottenRecord,
     Statistics,
     Stored,
     StoreRecordId,
     Verification,
     Version,
 )
-from lace.stores.reread import reread
+from lace.stores.reread import is_intact, reread
 from lace.stores.segments import OUT_OF_ORDER, are_whole, make_segments, read_segments
 from lace.stores.source import RecordFacts
 from lace.stores.upkeep import back_up, read_statistics, vacuum, verify
@@ -46,6 +48,7 @@ from lace.text import RecordId
 # Other processes are asked whether they stored something, at first often, then ever less often.
 _FIRST_LOOK, _LAST_LOOK = 0.001, 0.05
 _PAGE = 4096
+_BYTES = "SELECT bytes FROM record WHERE hash = ?"
 
 T = TypeVar("T")
 
@@ -137,10 +140,27 @@ class SqliteStore(RecordFacts):
     def get(self, record_id: RecordId) -> Record:
         """Return a record, hashed again from the stored bytes; `NotStored` or `RottenRecord` otherwise."""
         with self._connections.reader() as connection:
-            raw = connection.execute("SELECT bytes FROM record WHERE hash = ?", (record_id,)).get
+            raw = connection.execute(_BYTES, (record_id,)).get
         if raw is None:
             raise NotStored(record_id=record_id, where=self._where)
         return reread(record_id, raw, self._where)
+
+    def read_many(self, record_ids: Sequence[RecordId], most_bytes: int) -> list[bytes | None]:
+        """Return the stored forms of the first of these records, as many as make so many bytes."""
+        found: list[bytes | None] = []
+        room = most_bytes
+        with self._connections.snapshot() as connection:
+            for record_id in record_ids:
+                raw = connection.execute(_BYTES, (record_id,)).get
+                if raw is not None and not is_intact(record_id, raw):
+                    with suppress(RottenRecord):
+                        reread(record_id, raw, self._where)  # which reports it
+                    raw = None
+                found.append(raw)
+                room -= 0 if raw is None else len(raw)
+                if room <= 0 and raw is not None:
+                    break
+        return found
 
     def has(self, record_id: RecordId) -> bool:
         """Tell whether a record is stored in its own right: `Have` of it."""

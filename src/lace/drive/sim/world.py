@@ -5,7 +5,7 @@ Everything is driven by one seeded generator; nothing here reads a clock, throws
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +23,7 @@ from lace.interlace import (
     Prepared,
     RecordsSent,
     RecordsStored,
+    Schema,
     SendRecords,
     StoreFailed,
 )
@@ -105,11 +106,16 @@ class SimEvaluation:
         """Tell whether the record was there."""
         return record in self.snapshot
 
-    def fields(self, record: str) -> Iterator[Claim]:
-        """Yield the fields of a record."""
-        for fact in facts_of_record(self.snapshot[record]):
-            if fact[0] == "Field":
-                yield fact[2], fact[3], fact[4]
+    def fields(self, records: Collection[str], schema: Schema) -> dict[str, list[Claim]]:
+        """Return the fields of records under the names of a schema."""
+        return {
+            record: [
+                (fact[2], fact[3], fact[4])
+                for fact in facts_of_record(self.snapshot[record])
+                if fact[0] == "Field" and (schema is None or fact[2] in schema)
+            ]
+            for record in records
+        }
 
 
 class SimHost:
@@ -168,6 +174,11 @@ class SimHost:
     def waiting(self) -> int:
         """How many have arrived and are not stored."""
         return len(self._arrived)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How many bytes those have."""
+        return sum(record.size for record in self._arrived)
 
     def commit(self) -> RecordsStored | StoreFailed | None:
         """Store what has arrived."""

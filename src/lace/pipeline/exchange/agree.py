@@ -10,21 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from lace.interlace import (
-    Begin,
-    BlockReceived,
-    Cause,
-    Closed,
-    Event,
     Exchange,
     InterlaceMachine,
     InterlaceResult,
     Moment,
-    Output,
-    PlanAgreed,
-    ResourceReceived,
-    SendBlock,
-    SendResource,
+    Parted,
     Settings,
+    meet,
 )
 from lace.pipeline.exchange.summary import Subject
 from lace.pipeline.lake.lake import Lake
@@ -60,41 +52,14 @@ def agree(
 ) -> tuple[Agreement, Agreement] | tuple[InterlaceResult, InterlaceResult]:
     """Bring two machines to one plan; return how it ended where there is none."""
     # Nothing is said block by block here: partitions are compared where they lie.
-    machines = [InterlaceMachine(replace(party.settings, partitions=False)) for party in parties]
-    waiting: tuple[list[Event | BlockReceived], list[Event | BlockReceived]] = ([Begin()], [Begin()])
-    closed: dict[int, InterlaceResult] = {}
-    agreed: dict[int, PlanAgreed] = {}
-    while any(waiting) and not closed:
-        for index, machine in enumerate(machines):
-            events, waiting[index][:] = list(waiting[index]), []
-            for event in events:
-                for output in machine.receive(event, now):
-                    if isinstance(output, Closed):
-                        closed[index] = output.result
-                    elif isinstance(output, PlanAgreed):
-                        agreed[index] = output
-                    else:
-                        waiting[1 - index].extend(_carry(output))
-                if index in closed:
-                    break
-    if closed:
-        zero, one = (
-            closed.get(index) or machine.exchange.result(Cause.PEER_CLOSED)
-            for index, machine in enumerate(machines)
-        )
-        return zero, one
-    assert len(agreed) == len(parties)
-    first, second = (
-        Agreement(machine.exchange, _subject(party, machine.exchange))
-        for party, machine in zip(parties, machines, strict=True)
+    zero, one = (InterlaceMachine(replace(party.settings, partitions=False)) for party in parties)
+    met = meet(zero, one, now)
+    if isinstance(met, Parted):
+        return met
+    return (
+        Agreement(zero.exchange, _subject(parties[0], zero.exchange)),
+        Agreement(one.exchange, _subject(parties[1], one.exchange)),
     )
-    return first, second
-
-
-def _carry(output: Output) -> list[Event | BlockReceived]:
-    if isinstance(output, SendResource):
-        return [ResourceReceived(output.id, output.kind, output.text.encode())]
-    return [BlockReceived(output.facts)] if isinstance(output, SendBlock) else []
 
 
 def _subject(party: LakeParty, exchange: Exchange) -> Subject:
