@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from lace.interlace import (
     Begin,
     BlockReceived,
     Cause,
+    MalformedBlock,
     PeerClosed,
     Phase,
     Progress,
@@ -31,8 +33,10 @@ from lace.interlace import (
     RecordsEnded,
     ResourceReceived,
     StreamFailed,
+    read_block,
 )
 from lace.record import make_blob
+from lace.text import write_record_id
 from tests.iltp.samples import HELLO_WORLD, PLEX, RULES, SEAL
 from tests.interlace.pair import ALL, Pair, make_pair
 from tests.interlace.test_traces import HONEST, check, side_of
@@ -298,6 +302,64 @@ def test_resources_are_heard_and_faults_and_ends_are_told_apart() -> None:
     failed = [connection.next_event(Phase.SETUP) for _ in range(3)][-1]
     assert isinstance(failed, StreamFailed)
     assert failed.error.code == "iltp/leading-bytes"
+
+
+@pytest.mark.parametrize("line", [b"A()\n", b"MayRequest()\n"])
+def test_a_block_that_is_refused_is_not_made_facts_before(line: bytes) -> None:
+    size = 1 << 20
+    connection = Connection()
+    connection.receive_data(PREFACE + line * (size // len(line)) + b"\n")
+    tracemalloc.start()
+    try:
+        event = connection.next_event(Phase.SETUP)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(event, BlockReceived)
+    assert (len(event.facts), event.size) == (1, size // len(line) * len(line))
+    assert peak < size / 10
+    with pytest.raises(MalformedBlock):
+        read_block(event.facts, Phase.SETUP)
+
+
+def test_a_block_of_requests_takes_little_more_than_its_ids() -> None:
+    ids = [write_record_id("B", number.to_bytes(32, "big")) for number in range(8000)]
+    raw = b"".join(b"MayRequest('%b')\n" % id.encode() for id in ids)
+    connection = Connection()
+    connection.receive_data(PREFACE + raw + b"\n")
+    tracemalloc.start()
+    try:
+        event = connection.next_event(Phase.REQUEST)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert event == BlockReceived(tuple(("MayRequest", id) for id in ids), len(raw))
+    assert held < 3 * len(raw), "each fact has its own id, and all have one name"
+
+
+def test_records_that_follow_each_other_are_taken_and_sent_together() -> None:
+    blobs = [make_blob(b"%d" % number) for number in range(5)]
+    large = make_blob(bytes(100_000))
+    sender, told = Connection(), Connection()
+    raws = [blob.raw for blob in [*blobs, large]]
+    sender.send_records(raws)
+    for raw in raws:
+        told.send(RecordReceived(raw))
+    pieces = list(iter(sender.data_to_send, b""))
+    assert b"".join(pieces) == b"".join(iter(told.data_to_send, b""))
+    assert pieces[-1] is large.raw, "not copied"
+    assert len(pieces) == 3
+    receiver = Connection()
+    receiver.receive_data(b"".join(pieces) + b"\n" + blobs[0].raw)
+    assert receiver.take_records() == [], "the preface is first"
+    assert receiver.next_event(Phase.TRANSFER) == RecordReceived(raws.pop(0))
+    assert receiver.take_records() == raws
+    assert receiver.take_records() == []
+    assert receiver.next_event(Phase.TRANSFER) == RecordsEnded()
+    assert receiver.take_records() == [blobs[0].raw]
+    sender.send(PeerClosed())
+    sender.send_records(raws)
+    assert sender.data_to_send() == b""
 
 
 def test_an_empty_piece_is_no_end() -> None:

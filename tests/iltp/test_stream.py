@@ -244,6 +244,34 @@ def test_a_block_is_refused_with_the_line_that_is_too_much() -> None:
         assert (last.code, last.offset) == ("iltp/block-size", stream.index(b"D"))
 
 
+def test_the_first_two_blocks_may_have_a_limit_of_their_own() -> None:
+    limits = StreamLimits(opening_bytes=8)
+    fine = PREFACE + b"A()\nB()\n\n\nA()\n\n" + b"A()\n" * 9 + b"\n"
+    assert [item.size for item in read(fine, Reader(limits)) if isinstance(item, FactBlock)] == [8, 4, 36]
+    for before in (b"", b"A()\n\n"):
+        stream = PREFACE + before + b"A()\nB()\nC()\n\n"
+        for size in SPLITS:
+            last = read(stream, Reader(limits), size)[-1]
+            assert isinstance(last, Broken)
+            assert (last.code, last.offset) == ("iltp/block-size", stream.index(b"C"))
+
+
+def test_a_block_has_so_many_facts_however_short_they_are() -> None:
+    limits = StreamLimits(block_facts=3)
+    assert read(PREFACE + b"A()\nB()\nC()\n\nA()\n\n", Reader(limits))[1:3] == [
+        FactBlock(b"A()\nB()\nC()\n"),
+        FactBlock(b"A()\n"),
+    ]
+    stream = PREFACE + b"A()\nB()\n# no fact\nC()\nD()\n\n"
+    for size in SPLITS:
+        last = read(stream, Reader(limits), size)[-1]
+        assert isinstance(last, Broken)
+        assert (last.code, last.offset) == ("iltp/block-facts", stream.index(b"D"))
+    error = read(PREFACE + b"A()\nB(\nC()\nD()\n\n", Reader(limits))[-1]
+    assert isinstance(error, Broken)
+    assert error.code == "iltp/fact-line", "the first line that is wrong is told"
+
+
 def test_a_fact_block_without_end_is_refused_at_its_limit_and_nothing_is_held() -> None:
     reader = Reader(SMALL)
     reader.feed(PREFACE)

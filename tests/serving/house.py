@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lace.drive import History, Item, Wired
-from lace.interlace import InterlaceResult, Moment
+from lace.interlace import InterlaceResult, Moment, RecordReceived
 from lace.porcelain import Arrangement, Exchanges, ServerLog, Serving, parse_policy
 from lace.record import Record
 from lace.stores import MemoryStore, Store
@@ -103,6 +103,10 @@ class Spoiled(Wired):
     def __init__(self, end: Wired, meddle: Meddler) -> None:
         super().__init__(end.side)
         self._meddle = meddle
+
+    def _tell_records(self, raws: list[bytes]) -> None:
+        for raw in raws:
+            self._tell(RecordReceived(raw))
 
     def _tell(self, item: Item) -> None:
         for each in self._meddle(0, item):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -373,13 +372,17 @@ def test_bytes_that_are_no_record_are_rejected_and_the_exchange_goes_on(
     hurry(run())
 
 
-def test_requests_of_what_was_never_advertised_are_not_available() -> None:
-    ids = [write_record_id("B", digest(b"%d" % n)) for n in range(5000)]
-    asks = change_block("MayRequest", add_facts(*[("MayRequest", id) for id in ids]))
+def asking(count: int) -> Meddler:
+    """Ask for what nobody has."""
+    ids = [write_record_id("B", number.to_bytes(32, "big")) for number in range(count)]
+    return change_block("MayRequest", add_facts(*[("MayRequest", id) for id in ids]))
 
+
+@pytest.mark.parametrize("count", [5000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_requests_of_what_was_never_advertised_are_not_available(count: int) -> None:
     async def run() -> None:
         house = House()
-        await spoil(house, asks)
+        await spoil(house, asking(count))
         # The peer itself takes it amiss to be told about what it never asked for.
         assert house.ended["cause"] in ("peer-lost", "peer-closed")
         assert house.ended["sent"] == len(RIGHT)
@@ -388,16 +391,12 @@ def test_requests_of_what_was_never_advertised_are_not_available() -> None:
     hurry(run())
 
 
-def test_a_million_requests_are_more_than_a_block_may_hold() -> None:
-    line = b"MayRequest('%b')\n" % BLOB.id.encode()
-    lines = line.replace(BLOB.id.encode(), b"%b") * 1000
-
+def test_requests_are_no_more_than_a_block_may_hold() -> None:
     async def run() -> None:
         house = House(terms=SMALL)
-        names = (write_record_id("B", n.to_bytes(32, "big")).encode() for n in range(1_000_000))
-        pieces = [lines % tuple(islice(names, 1000)) for _ in range(20)]
-        await house.join(WIDE).play(after(*pieces))
+        await spoil(house, asking(20_000))
         assert (house.ended["cause"], house.ended["code"]) == ("protocol", "iltp/block-size")
+        assert house.told("agreed"), "it came in its phase"
         await check_unharmed(house)
 
     hurry(run())
@@ -423,6 +422,18 @@ def test_what_is_held_of_a_block_without_end_is_bounded() -> None:
 
     hurry(run())
     assert (1 << 20) - (256 << 10) < max(held) <= (1 << 20) + (64 << 10)
+
+
+def test_somebody_who_has_said_nothing_of_himself_gets_little_room() -> None:
+    async def run() -> None:
+        house = House()
+        line = b"MayRequest('%b')\n" % BLOB.id.encode()
+        await house.join(WIDE).play(after(*[line * 10_000] * 4))
+        assert (house.ended["cause"], house.ended["code"]) == ("protocol", "iltp/block-size")
+        assert house.ended["bytes_in"] < 3 << 20
+        await check_unharmed(house)
+
+    hurry(run())
 
 
 def test_a_policy_bomb_is_stopped_and_holds_up_nobody() -> None:

@@ -6,7 +6,7 @@ from argparse import REMAINDER, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
 from lace.cli.grammar import Usage
@@ -14,6 +14,8 @@ from lace.cli.passphrases import add_passphrase, open_key
 from lace.cli.policyfiles import DEFAULT_FILE, chosen_peer
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
     from lace.porcelain import Asked
     from lace.transports import Options
 
@@ -30,7 +32,7 @@ def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
     )  # fmt: skip
     group.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
     if passphrase:
-        add_passphrase(group)  # type: ignore[arg-type]
+        add_passphrase(group)
     group.add_argument(
         "--require-peer", metavar="PEER",
         help="whom the peer must prove to be: a verifier, or the name of one of your keys",
@@ -42,10 +44,10 @@ def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
     group.add_argument(
         "--timeout", metavar="SECONDS", type=parse_seconds, help="give up after so long; what came stays"
     )
-    add_tls(group)  # type: ignore[arg-type]
+    add_tls(group)
 
 
-def add_tls(parser: ArgumentParser) -> None:
+def add_tls(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add the options of wss."""
     parser.add_argument(
         "--tls-ca", metavar="FILE", action="append", default=[],
@@ -99,14 +101,13 @@ def chosen_options(call: Call) -> Options:
 def asked_for(call: Call) -> Asked:
     """Return what the options say about an exchange."""
     args = call.args
-    asked: dict[str, Any] = {
+    return {
         "sign": None if args.sign_as is None else open_key(call.keyring(), args.sign_as, args),
         "expected": chosen_peer(call, args.require_peer),
         "timeout": args.timeout,
         "options": chosen_options(call),
         "prove_in_clear": args.prove_in_clear,
     }
-    return asked  # type: ignore[return-value]
 
 
 def on_end_signals(end: Callable[[], None]) -> None:

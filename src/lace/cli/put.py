@@ -102,7 +102,7 @@ def _arguments(parser: ArgumentParser) -> None:
     signing = parser.add_argument_group("signing")
     signing.add_argument("--sign", action="store_true", help="sign with the default key")
     signing.add_argument("--key", metavar="NAME", help="sign with this key")
-    add_passphrase(signing)  # type: ignore[arg-type]
+    add_passphrase(signing)
     parser.add_argument("--all", action="store_true", help="in folders, also what begins with a dot")
     parser.add_argument(
         "--admit-inner", action="store_true", help="store the inner records in their own right too"

@@ -51,7 +51,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="serve one exchange, and end as it ended")
     who = parser.add_argument_group("who")
     who.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
-    add_passphrase(who)  # type: ignore[arg-type]
+    add_passphrase(who)
     for name, text in (("--allow", "serve nobody else"), ("--deny", "do not serve")):
         who.add_argument(
             name, metavar="WHO", action="append",

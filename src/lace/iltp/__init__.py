@@ -33,6 +33,7 @@ from lace.iltp.faults import (
     ResourceTooLong,
     StreamCut,
     StreamFault,
+    TooManyFacts,
     TooManyResources,
     TwoComments,
     UnknownKind,
@@ -65,7 +66,7 @@ __all__ = [
     "Comment", "Connection", "EmptyResource", "FactBlock", "Heard", "Item", "LineTooLong", "LostRecord",
     "NoTrailers", "NotCanonical", "OtherResource", "OutOfPlace", "PhaseEnd", "Preface", "Reader",
     "RecordBytes", "Resource", "ResourceConflict", "ResourceTooLong", "StreamCut", "StreamFault",
-    "StreamLimits", "Told", "TooManyResources", "TwoComments", "UnknownKind", "UnknownLead", "Writer",
-    "Written", "WrongIdShape",
+    "StreamLimits", "Told", "TooManyFacts", "TooManyResources", "TwoComments", "UnknownKind", "UnknownLead",
+    "Writer", "Written", "WrongIdShape",
     "make_fact_block", "make_record", "make_resource", "parse_address", "remote_address", "write",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from lace.errors import RecordError
 from lace.iltp.faults import LostRecord
 from lace.iltp.grammar import TRAILER_OPEN
 from lace.iltp.items import RecordBytes
-from lace.record import MARK, MARKLINE_BYTES, BadTrailer, RecordLimits, Scanner
+from lace.record import MARK, MARKLINE_BYTES, BadTrailer, RecordLimits, Scanner, read_skeleton
 from lace.text import RECORD_TYPES, RecordId
 
 OPEN_BYTES: Final = len(TRAILER_OPEN) + len(b" B\n")
@@ -92,6 +92,26 @@ class Arrival:
             return None
         self._end = scanner.end + (1 + MARKLINE_BYTES if self._trailer else 0)
         return self._end
+
+    def take_whole(self, buffer: bytearray, at: int, base: int) -> tuple[int, list[RecordBytes]]:
+        """Take records that lie whole in the buffer, one behind the other; return where they end, and them.
+
+        Most of a long stream is that; whatever else follows is for the table of leading bytes.
+        """
+        scanner, stop = self._scanner, len(buffer)
+        taken: list[RecordBytes] = []
+        with memoryview(buffer) as view:
+            while (found := read_skeleton(buffer, at, stop, scanner.limits)) is not None:
+                _, data, end = found
+                scanner.work += data - at
+                if end > stop:
+                    return at, taken
+                raw = bytes(view[at:end])
+                taken.append(RecordBytes(_named_id(raw), raw, base + at))
+                at = end
+        if buffer.startswith(MARK, at):  # looked at in vain; once, because now it is read line by line
+            scanner.work += min(stop - at, scanner.limits.header_bytes)
+        return at, taken
 
     def take_over(self, buffer: bytearray) -> None:
         """Copy the record's first bytes; the rest comes through `receive`."""

@@ -12,23 +12,27 @@ from typing import Final
 
 from lace.errors import FactError, TextError
 from lace.facts import parse_fact_line
-from lace.iltp.faults import BadFactLine, BlockTooLong, CarriageReturn, LineTooLong
+from lace.iltp.faults import BadFactLine, BlockTooLong, CarriageReturn, LineTooLong, TooManyFacts
 from lace.iltp.grammar import FACT_LINES, StreamLimits, is_letter
 from lace.iltp.items import FactBlock
 from lace.text import decode_text, is_nfc
 
 WINDOW: Final = 64 * 1024
 """So many bytes are looked at together."""
+OPENING_BLOCKS: Final = 2
+"""Setup and hello."""
 
 
 class BlockUnderWay:
     """Fact lines as they come."""
 
-    __slots__ = ("_limits", "_lines", "_offset")
+    __slots__ = ("_blocks", "_facts", "_limits", "_lines", "_offset")
 
     def __init__(self, limits: StreamLimits) -> None:
         self._limits = limits
         self._lines = BytesIO()
+        self._facts = 0
+        self._blocks = 0
         self._offset = 0
 
     @property
@@ -53,28 +57,39 @@ class BlockUnderWay:
         if found is None or not self._are_fine(lines):
             self._find_fault(lines, offset)
         self._lines.write(lines)
+        self._facts += lines.count(b"\n")
         return end, work
 
     def finish(self) -> FactBlock:
         """Return the block that a blank line has ended, and begin anew."""
         block = FactBlock(self._lines.getvalue(), self._offset)
+        self._blocks += 1
         self.drop()
         return block
 
     def drop(self) -> None:
         """Let go of all lines."""
         self._lines = BytesIO()
+        self._facts = 0
 
     def too_long(self, offset: int) -> LineTooLong:
         """Return the fault of a line that has no end within its limit."""
         return LineTooLong(item="a fact line", limit=self._limits.fact_line_bytes, offset=offset)
+
+    def _most_bytes(self) -> int:
+        limits = self._limits
+        if self._blocks < OPENING_BLOCKS and limits.opening_bytes is not None:
+            return min(limits.opening_bytes, limits.block_bytes)
+        return limits.block_bytes
 
     def _are_fine(self, lines: bytes) -> bool:
         """Tell whether whole lines of the right form are also text, and no longer than they may be."""
         limit = self._limits.fact_line_bytes
         if len(lines) > limit + 1 and max(map(len, lines.split(b"\n"))) > limit:
             return False
-        if self.size + len(lines) > self._limits.block_bytes:
+        if self.size + len(lines) > self._most_bytes():
+            return False
+        if self._facts + lines.count(b"\n") > self._limits.block_facts:
             return False
         try:
             # LF composes with nothing: lines are in normal form C when each of them is.
@@ -84,7 +99,7 @@ class BlockUnderWay:
 
     def _find_fault(self, lines: bytes, offset: int) -> None:
         """Raise what is wrong with the first bad one of these lines."""
-        size = self.size
+        size, facts = self.size, self._facts
         for line in lines.split(b"\n")[:-1]:
             if len(line) > self._limits.fact_line_bytes:
                 raise self.too_long(offset)
@@ -95,6 +110,9 @@ class BlockUnderWay:
             except (TextError, FactError) as error:
                 raise BadFactLine(reason=str(error), cause=error.code, offset=offset) from None
             size += len(line) + 1
-            if size > self._limits.block_bytes:
-                raise BlockTooLong(limit=self._limits.block_bytes, offset=offset)
+            if size > self._most_bytes():
+                raise BlockTooLong(limit=self._most_bytes(), offset=offset)
+            facts += 1
+            if facts > self._limits.block_facts:
+                raise TooManyFacts(limit=self._limits.block_facts, offset=offset)
             offset += len(line) + 1

@@ -15,8 +15,10 @@ Rules of this file:
 from __future__ import annotations
 
 from collections import deque
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
 
+from lace.facts import Fact
 from lace.iltp.arrival import Arriving
 from lace.iltp.faults import StreamCut
 from lace.iltp.grammar import LIMITS, StreamLimits
@@ -34,6 +36,7 @@ from lace.iltp.items import (
 from lace.iltp.stream import Reader
 from lace.iltp.write import Writer
 from lace.interlace import (
+    KINDS,
     BlockReceived,
     PeerClosed,
     Phase,
@@ -46,6 +49,9 @@ from lace.interlace import (
 from lace.record import LIMITS as RECORD_LIMITS
 from lace.record import MARK, MARKLINE_BYTES, RecordLimits
 from lace.text import LacegramId, RecordId
+
+LARGE_BYTES: Final = 64 << 10
+"""A record of this size goes out alone."""
 
 Told: TypeAlias = BlockReceived | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed
 """What one side tells the other; a sender's `SendBlock` is its peer's `BlockReceived`."""
@@ -103,6 +109,17 @@ class Connection:
         quiet, self._quiet = self._quiet, 0
         return Progress(quiet) if quiet else None
 
+    def take_records(self) -> list[bytes]:
+        """Take the records that are next, as far as they are whole: quicker than one event after the other.
+
+        To be asked in a transfer, while the machine is not busy.
+        """
+        items, taken = self._items, []
+        while items and isinstance(items[0], RecordBytes):
+            taken.append(items[0].raw)
+            items.popleft()
+        return taken
+
     def send(self, told: Told) -> None:
         """Queue what our machine has to say."""
         if self._shut:
@@ -123,8 +140,19 @@ class Connection:
                     # PROFILE section 10: "An abort drops what is queued, shuts the sending half and closes."
                     self._out.clear()
 
+    def send_records(self, raws: Sequence[bytes]) -> None:
+        """Queue records that follow each other as one piece; a large last one goes alone, not copied."""
+        if self._shut:
+            return
+        pieces = self._writer.write_records(raws)
+        if len(pieces[-1]) < LARGE_BYTES:
+            pieces = [b"".join(pieces)]
+        elif len(pieces) > 2:
+            pieces = [b"".join(pieces[:-1]), pieces[-1]]
+        self._out.extend(pieces)
+
     def data_to_send(self) -> bytes:
-        """Return the next bytes to send, empty where there are none; a record comes alone."""
+        """Return the next bytes to send, empty where there are none."""
         return self._out.popleft() if self._out else b""
 
     @property
@@ -136,7 +164,7 @@ class Connection:
 def _read(item: Item, phase: Phase) -> Heard | None:
     match item:
         case FactBlock():
-            return BlockReceived(tuple(item.facts()), item.size)
+            return BlockReceived(tuple(_facts(item)), item.size)
         case PhaseEnd():
             return RecordsEnded() if phase is Phase.TRANSFER else BlockReceived(())
         case Resource():
@@ -151,3 +179,11 @@ def _read(item: Item, phase: Phase) -> Heard | None:
             return StreamFailed(item.error)
         case Preface():
             return None
+
+
+def _facts(block: FactBlock) -> Iterator[Fact]:
+    """Yield the facts of a block, up to the first one for which the machine refuses it."""
+    for fact in block.facts():
+        yield fact
+        if (fact[0], len(fact) - 1) not in KINDS:
+            return

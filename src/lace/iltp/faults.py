@@ -96,6 +96,13 @@ class BlockTooLong(StreamFault):
     text = "byte {offset}: with this line the fact block has more than {limit} bytes"
 
 
+class TooManyFacts(StreamFault):
+    """A fact block of more lines than its limit."""
+
+    code = "iltp/block-facts"
+    text = "byte {offset}: with this line the fact block has more than {limit} facts"
+
+
 class BadComment(StreamFault):
     """A comment that is no UTF-8."""
 

@@ -64,12 +64,15 @@ class FactBlock:
         >>> list(FactBlock(b"TickReady('1')\nHelloAllAdvertisedFields()\n").facts())
         [('TickReady', '1'), ('HelloAllAdvertisedFields',)]
         """
+        last = ""
         for line in self.lines():
             if "\\" in line:
                 yield parse_fact_line(line)
             else:
                 # A quote inside a constant has its backslash: here `','` stands only between two constants.
                 name, _, inside = line.partition("(")
+                # Most lines of a block have one name, and need not have a million copies of it.
+                name = last = last if name == last else name
                 yield (name, *inside[1:-2].split("','")) if inside != ")" else (name,)
 
 
@@ -162,7 +165,7 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
     b"MayRequest('B.x.H3')\\n"
     """
     lines = BytesIO()
-    for fact in facts:
+    for count, fact in enumerate(facts, 1):
         line = _write_line(fact)
         if len(line) > limits.fact_line_bytes + 1:
             reason = f"{len(line) - 1} bytes are over the limit of {limits.fact_line_bytes}: {fact[0]}(…"
@@ -171,6 +174,8 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
             raise CannotWrite(
                 item="a fact block", reason=f"it is over the limit of {limits.block_bytes} bytes"
             )
+        if count > limits.block_facts:
+            raise CannotWrite(item="a fact block", reason=f"it has more than {limits.block_facts} facts")
         lines.write(line)
     raw = lines.getvalue()
     return FactBlock(raw) if raw else PhaseEnd()

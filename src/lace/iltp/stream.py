@@ -318,6 +318,8 @@ class Reader:
             self._at = self._seek = 0
             return False
         items.append(self._record.finish(bytes(memoryview(self._buffer)[self._at : end])))
+        end, more = self._record.take_whole(self._buffer, end, self._base)
+        items.extend(more)
         return self._go_on(end)
 
     def _feed_record(self, data: memoryview, items: list[Item]) -> int:

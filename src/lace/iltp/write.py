@@ -8,6 +8,8 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lace.iltp.faults import CannotWrite
 from lace.iltp.grammar import (
     BLANK,
@@ -82,11 +84,7 @@ class Writer:
         """Write an item, or raise why it cannot stand here."""
         if isinstance(item, Comment):
             return self._comment(item)
-        lead = _LEADS[type(item)]
-        place = NEXT.get((self._place, lead))
-        # A block comes with its blank line, so behind one no facts are under way.
-        if place is None:
-            raise CannotWrite(item=lead.value, reason=f"it cannot stand {self._place.value}")
+        place = self._next(_LEADS[type(item)])
         if isinstance(item, FactBlock):
             self._check_block(item)
         elif isinstance(item, Resource):
@@ -94,11 +92,24 @@ class Writer:
                 raise CannotWrite(item="a resource", reason=f"an epoch has at most {self._limits.resources}")
             self._resources += 1
             self._pending += 1
+        # A block comes with its blank line, so behind one no facts are under way.
         self._place = Place.BOUNDARY if place is Place.FACTS else place
         self._commented = False
         if self._place is Place.BOUNDARY:
             self._pending = 0
         return write(item, trailer=self._trailers)
+
+    def write_records(self, raws: Sequence[bytes]) -> list[bytes]:
+        """Write records that follow each other, a piece each; what may stand here is asked once."""
+        self._place = self._next(Lead.RECORD)
+        self._commented = False
+        return [_write_trailer(raw) for raw in raws] if self._trailers else list(raws)
+
+    def _next(self, lead: Lead) -> Place:
+        place = NEXT.get((self._place, lead))
+        if place is None:
+            raise CannotWrite(item=lead.value, reason=f"it cannot stand {self._place.value}")
+        return place
 
     def _check_block(self, block: FactBlock) -> None:
         if block.size > self._limits.block_bytes or not block.raw:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,9 +37,11 @@ from lace.drive import (
 from lace.errors import LaceError, PolicyError, StoreError
 from lace.iltp import Connection, StreamLimits
 from lace.interlace import (
+    Claim,
     Cursor,
     Dice,
     Evaluated,
+    Evaluation,
     EvaluationFailed,
     ExchangeLimits,
     Link,
@@ -49,6 +51,7 @@ from lace.interlace import (
     PlanAgreed,
     Prepared,
     RecordsStored,
+    Schema,
     Settings,
     StoreFailed,
 )
@@ -65,6 +68,9 @@ from lace.text import Verifier
 
 ME: Final = "this lace"
 SEED_BYTES: Final = 32
+OPENING_BYTES: Final = 1 << 20
+"""Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
+some times its bytes before it is understood."""
 
 _log = logging.getLogger("lace.porcelain")
 
@@ -126,6 +132,28 @@ class Guard:
 
 
 NOBODY: Final = Guard()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEvaluation:
+    """An evaluation over facts that others use too: it has them for itself when it reads them later."""
+
+    may_send: frozenset[str]
+    may_request: frozenset[str]
+    has: Callable[[str], bool]
+    evaluation: Evaluation
+    sharing: Sharing
+
+    def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+        """Return the validated fields of records, when it is our turn."""
+        with self.sharing.held():
+            return self.evaluation.fields(records, schema)
+
+
+def share_evaluation(evaluation: Evaluation, sharing: Sharing) -> SharedEvaluation:
+    """Read what was decided while the facts are ours; later that is only looked up."""
+    decided = evaluation.may_send, evaluation.may_request
+    return SharedEvaluation(*decided, evaluation.has, evaluation, sharing)
 
 
 class PolicyHost(Host):
@@ -201,8 +229,7 @@ class PolicyHost(Host):
                 answer = super().evaluate(need)
                 if isinstance(answer, Evaluated):
                     self.have = self._snapshots.have
-                    # Read while the facts are ours; later they are only looked up.
-                    _ = answer.evaluation.may_send, answer.evaluation.may_request
+                    answer = Evaluated(share_evaluation(answer.evaluation, self._sharing))
             finally:
                 self._share = None
                 seconds = share.now() - began
@@ -213,9 +240,9 @@ class PolicyHost(Host):
         """Store what has arrived, where the guard lets it."""
         try:
             if self._arrived:
-                self._guard.store(sum(record.size for record in self._arrived))
+                self._guard.store(self._arrived_bytes)
         except LaceError as error:
-            self._arrived.clear()
+            self._arrived, self._arrived_bytes = [], 0
             return StoreFailed(error)
         return super().commit()
 
@@ -236,7 +263,7 @@ class ExchangeEnd(Wired):
     def __init__(self, side: Side, host: PolicyHost, known: Verifier | None) -> None:
         # The reader stops where the machine would: a block is held before anybody counts its facts.
         most = side.machine.exchange.settings.limits.max_fact_block_bytes
-        super().__init__(side, Connection(StreamLimits(block_bytes=most)))
+        super().__init__(side, Connection(StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)))
         self.host = host
         self._known = known
 

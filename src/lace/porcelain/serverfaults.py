@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lace.datalog import Diagnostic, Severity, Span
 from lace.errors import LaceError, PolicyError
-from lace.porcelain.rules import render_diagnostics, summarize_diagnostics
+from lace.porcelain.rules import Diagnosed, summarize_diagnostics
 
 FAULTS: Final = {
     "serve/word": "a line is one word and its values; {advice}",
@@ -34,17 +34,11 @@ class ServerFault(Diagnostic):
         return "error"
 
 
-class ServerRefused(PolicyError):
+class ServerRefused(Diagnosed, PolicyError):
     """A server file, or a policy that it names, with errors; all of them."""
 
     code = "serve/refused"
     text = "{where}: {summary}; nothing of it is used"
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the file itself, in the order of its lines."""
-        found: tuple[Diagnostic, ...] = self.fields["diagnostics"]
-        return found
 
     @property
     def policies(self) -> tuple[LaceError, ...]:
@@ -54,7 +48,7 @@ class ServerRefused(PolicyError):
 
     def details(self) -> list[str]:
         """Return everything for people."""
-        lines = render_diagnostics(self.diagnostics, self.fields["where"])
+        lines = super().details()
         for error in self.policies:
             more = getattr(error, "details", None)
             lines += [*(more() if more else ()), f"{error} [{error.code}]"]
@@ -62,13 +56,7 @@ class ServerRefused(PolicyError):
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as a program reads it."""
-        return {
-            "code": self.code,
-            "error": str(self),
-            "where": self.fields["where"],
-            "diagnostics": [each.to_json() for each in self.diagnostics],
-            "policies": [each.to_json() for each in self.policies],
-        }
+        return {**super().to_json(), "policies": [each.to_json() for each in self.policies]}
 
 
 def find_server_fault(

@@ -19,7 +19,7 @@ from lace.transports.faults import NotReached, NotServed, explain
 from lace.transports.options import OPTIONS, Options
 from lace.transports.proven import Proven
 from lace.transports.serving import Handler, Server
-from lace.transports.stream import BufferedStream, SocketStream, Stream
+from lace.transports.stream import BufferedStream, SocketStream, Stream, lend
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
@@ -84,12 +84,8 @@ async def _own(index: int, options: Options) -> AsyncIterator[Stream]:
     os.dup2(STDERR, STDOUT)
     proven = Proven(str(STDIO), remote=f"process {os.getppid()}")
     try:
-        async with _lend(given, proven, index, options) as stream:
-            try:
-                yield stream
-                await stream.close()
-            finally:
-                stream.abort()
+        async with _lend(given, proven, index, options) as ours, lend(ours) as stream:
+            yield stream
     finally:
         for number, copy in kept.items():
             os.dup2(copy, number)

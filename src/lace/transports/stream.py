@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from lace.transports.faults import PeerSilent
@@ -50,6 +50,16 @@ class Stream(Protocol):
     async def close(self) -> None:
         """Close in good order, and within the time that the options give."""
         ...
+
+
+@asynccontextmanager
+async def lend(stream: Stream) -> AsyncIterator[Stream]:
+    """Lend a stream: behind whoever used it well it is closed in good order, else at once."""
+    try:
+        yield stream
+        await stream.close()
+    finally:
+        stream.abort()
 
 
 class SocketStream:

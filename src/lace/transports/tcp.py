@@ -14,8 +14,8 @@ from lace.iltp import Address, remote_address
 from lace.transports.faults import NotReached, NotServed, explain
 from lace.transports.options import OPTIONS, Options
 from lace.transports.proven import Proven
-from lace.transports.serving import Handler, Server
-from lace.transports.stream import SocketStream, Stream
+from lace.transports.serving import Greet, Handler, Server
+from lace.transports.stream import SocketStream, Stream, lend
 
 
 @asynccontextmanager
@@ -23,12 +23,8 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
     """Connect to a tcp address."""
     sock = await dial(address, options)
     # PROFILE 9: "the dialled address on the connecting side".
-    stream = SocketStream(sock, Proven(str(address), remote=name_of(sock)), 0, options)
-    try:
+    async with lend(SocketStream(sock, Proven(str(address), remote=name_of(sock)), 0, options)) as stream:
         yield stream
-        await stream.close()
-    finally:
-        stream.abort()
 
 
 @asynccontextmanager
@@ -40,6 +36,15 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
         remote = str(remote_of(sock, "tcp"))
         return SocketStream(sock, Proven(remote, remote=remote), 1, options)
 
+    async with serve_sockets(address, greet, handler, options) as server:
+        yield server
+
+
+@asynccontextmanager
+async def serve_sockets(
+    address: Address, greet: Greet, handler: Handler, options: Options
+) -> AsyncIterator[Server]:
+    """Serve all addresses of a host; `greet` makes a stream of each connection."""
     listeners = await listen(address, options)
     server = Server(tuple(local_of(each, address) for each in listeners), handler, options)
     for listener in listeners:

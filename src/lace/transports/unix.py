@@ -16,7 +16,7 @@ from lace.transports.faults import NotReached, NotServed, explain
 from lace.transports.options import OPTIONS, Options
 from lace.transports.proven import Proven
 from lace.transports.serving import Handler, Server
-from lace.transports.stream import SocketStream, Stream
+from lace.transports.stream import SocketStream, Stream, lend
 from lace.transports.tcp import set_buffers
 
 
@@ -36,11 +36,8 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
     except BaseException:
         sock.close()
         raise
-    try:
-        yield stream
-        await stream.close()
-    finally:
-        stream.abort()
+    async with lend(stream) as lent:
+        yield lent
 
 
 @asynccontextmanager

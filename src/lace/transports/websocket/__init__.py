@@ -24,8 +24,8 @@ from lace.transports.faults import NotReached, explain
 from lace.transports.options import OPTIONS, Options
 from lace.transports.proven import Proven
 from lace.transports.serving import Handler, Server
-from lace.transports.stream import BufferedStream, SocketStream, Stream
-from lace.transports.tcp import dial, listen, local_of, name_of, set_up
+from lace.transports.stream import BufferedStream, SocketStream, Stream, lend
+from lace.transports.tcp import dial, name_of, serve_sockets, set_up
 from lace.transports.tls import certificate_hash, connecting_context, leaf_hash, serving_context
 from lace.transports.websocket.frames import WebSocketStream
 from lace.transports.websocket.upgrade import answer_upgrade, ask_upgrade
@@ -53,12 +53,8 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
     except BaseException:
         sock.close()
         raise
-    stream = WebSocketStream(inner, protocol, inner.proven, options)
-    try:
+    async with lend(WebSocketStream(inner, protocol, inner.proven, options)) as stream:
         yield stream
-        await stream.close()
-    finally:
-        stream.abort()
 
 
 @asynccontextmanager
@@ -79,14 +75,8 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
             inner.abort()
             raise
 
-    listeners = await listen(address, options)
-    server = Server(tuple(local_of(each, address) for each in listeners), handler, options)
-    for listener in listeners:
-        server.start(listener, greet)
-    try:
+    async with serve_sockets(address, greet, handler, options) as server:
         yield server
-    finally:
-        await server.end()
 
 
 class _Ours:
