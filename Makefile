@@ -28,6 +28,11 @@ $(VENV)/.bench: $(VENV)/.dev
 	  || echo 'some engines are missing: the benchmark says which'
 	@touch $@
 
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark,fuzz]' \
+	  || echo 'atheris is missing: its campaigns are skipped'
+	@touch $@
+
 demo: $(VENV)/.spark  ## run the main job in a folder of its own
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
@@ -61,7 +66,7 @@ bench-spark-exchange: $(VENV)/.dev  ## lakes that exchange
 bench-%: $(VENV)/.dev ## run one benchmark: make bench-records
 	$(BIN)/python -m bench.$*
 
-soak: $(VENV)/.dev    ## the long campaigns
+soak: $(VENV)/.fuzz   ## the long campaigns
 	$(BIN)/python -m pytest -m 'slow'
 
 docs: $(VENV)/.dev    ## make the generated tables of docs/reference again
