@@ -5,6 +5,8 @@
     advertise  digests and partition roots of a send set, from the ids to the commit; against two plain
                processes that read the same columns, write the same texts and hash them, and nothing else
     again      the same after 1,000 records came: shown, and against making the whole summary
+    laptop     10,000 records on a laptop against a serving lake, 100 of them different, with the extension;
+               against the same exchange with a store that holds what the lake holds
 
 Starting Spark, making the lakes and deciding who may be sent what is not measured. Both sides of a line run
 by turns, and a ratio is the median of the repeats' own ratios. Wall time decides: the work is spread over
@@ -31,6 +33,7 @@ from typing import Any
 from rich.console import Console
 
 from bench.harness import WIDTH, machine
+from bench.laptop import laptop_line
 from bench.spark import SEED, Measured, make_files, table
 
 DIFFERENT = 1000
@@ -40,7 +43,7 @@ SelectHave(P) :- Have(P).
 SelectAdvertised(P,S) :- Advertised(P,S), AdvertisedField(P,S,'Type',_,_).
 """
 EXPOSE = "AllowQueryRecord(V,P) :- _Viewer(V), Have(P)."
-LINES = ("compare", "advertise", "again")
+LINES = ("compare", "advertise", "again", "laptop")
 
 
 def party(lake: Any, index: int) -> Any:
@@ -53,8 +56,8 @@ def party(lake: Any, index: int) -> Any:
     return LakeParty(lake, settings, Exposure((read_expose(EXPOSE),)))
 
 
-def make_lakes(folder: Path, count: int, session: Any) -> tuple[Any, Any]:
-    """Make two lakes that have all but 1,000 records in common."""
+def make_lakes(folder: Path, count: int, session: Any) -> tuple[tuple[Any, Any], list[Path]]:
+    """Make two lakes that have all but 1,000 records in common; return the files of what is common."""
     from lace.pipeline import create_lake, ingest, open_lake, optimize
     from lace.porcelain import generate
 
@@ -62,7 +65,6 @@ def make_lakes(folder: Path, count: int, session: Any) -> tuple[Any, Any]:
     lake = create_lake(folder / "a")
     ingest(lake, files, session)
     optimize(lake, session)
-    shutil.rmtree(folder / "records")
     shutil.copytree(folder / "a", folder / "b")
     told = json.loads((folder / "b" / "lake.json").read_text())
     (folder / "b" / "lake.json").write_text(json.dumps({**told, "generation": "b" * 32}))
@@ -74,7 +76,7 @@ def make_lakes(folder: Path, count: int, session: Any) -> tuple[Any, Any]:
         more.write_bytes(b"".join(record.raw for record in records))
         lakes.append(open_lake(folder / name))
         ingest(lakes[-1], [more], session)
-    return lakes[0], lakes[1]
+    return (lakes[0], lakes[1]), files
 
 
 def compare_line(lakes: tuple[Any, Any], session: Any, count: int, repeats: int) -> Measured:
@@ -257,7 +259,7 @@ def main() -> None:
             session = start_session("local[2]")
             session.range(10).count()
         with _timed(stages, "make two lakes"):
-            lakes = make_lakes(folder, asked.size, session)
+            lakes, files = make_lakes(folder, asked.size, session)
         if "compare" in wanted:
             with _timed(stages, "compare"):
                 lines.append(compare_line(lakes, session, asked.size, asked.repeats))
@@ -269,6 +271,13 @@ def main() -> None:
             if "again" in wanted:
                 with _timed(stages, "again"):
                     lines.append(again_line(folder, lakes[0], session, asked.size, whole))
+        if "laptop" in wanted:
+            with _timed(stages, "laptop"):
+                line, spent = laptop_line(
+                    folder, lakes[1], [*files, folder / "b.records"], session, asked.repeats
+                )
+                lines.append(line)
+                stages |= spent
     if asked.json:
         told = {"machine": machine(), "lines": [each._asdict() for each in lines], "stages": stages}
         print(json.dumps(told, indent=1, ensure_ascii=False))

@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from random import Random
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -61,6 +63,12 @@ def test_a_lake_syncs_and_follows(waters: Run, home: Path) -> None:
     assert len(waters("ls", "--lake", "L", "--ids").lines) == 10
     told = [(each["came"], each["left"]) for each in waters("history", "--lake", "L", "--json").values]
     assert told == [(2, 0), (3, 5)]
+    # The lake has the version of then, so the reason is as it was.
+    why = waters("why-sent", "//u//lake//lake/1", "--lake", "L", "--json")
+    assert why.code == 0, why.err
+    (sending,) = why.values[0]["sendings"]
+    assert (sending["worth"], sending["words"]) == ("as it was", [])
+    assert waters("why-sent", "//u//later//later/1", "--lake", "L").code == 1
 
 
 def serve(home: Path) -> tuple[subprocess.Popen[str], str]:
@@ -110,3 +118,50 @@ def test_a_serving_lake_that_is_killed_loses_nothing_and_has_nothing_twice(water
     assert len(waters("ls", "--lake", "L", "--ids").lines) == 11
     sound = waters("lake", "fsck", "--lake", "L", "--json").values[0]
     assert (sound["sound"], sound["waiting"], count_waiting(open_lake(home / "L"))) == (True, 0, 0)
+
+
+def kill_while_serving(waters: Run, home: Path, seed: int, kills: int) -> int:
+    """Kill a server at random moments of exchanges, then let them end; return how many were broken off."""
+    dice = Random(seed)
+    policy = ("--store", "laptop", "--policy", "L/exchange.policy")
+    with Lace.init(home / "laptop") as laptop:
+        laptop.put_records(notes("laptop", 50))
+    broken = 0
+    for number in range(kills + 1):
+        with Lace.open(home / "laptop") as laptop:
+            laptop.put_records(notes(f"more {number}", 150))
+        server, address = serve(home)
+        # It has no children: the process is its whole group.
+        end = Timer(dice.uniform(0.02, 0.5) if number < kills else SECONDS, server.kill)
+        end.start()
+        try:
+            broken += waters("sync", address, *policy).code != 0
+            if number < kills:
+                end.join()
+        finally:
+            end.cancel()
+            server.terminate()
+            server.communicate(timeout=SECONDS)
+        assert waters("lake", "fsck", "--lake", "L", "--json").values[0]["sound"]
+        if dice.random() < 0.5:
+            assert waters("lake", "fold", "--lake", "L").code == 0
+    assert server.returncode == 0
+    ids = [waters("ls", *where, "--ids").lines for where in (("--lake", "L"), ("--store", "laptop"))]
+    assert sorted(ids[0]) == sorted(ids[1])
+    assert len(set(ids[0])) == len(ids[0]) == 5 + 50 + 150 * (kills + 1)
+    assert waters("lake", "fsck", "--lake", "L", "--json").values[0]["waiting"] == 0
+    return broken
+
+
+@pytest.mark.net
+def test_three_kills_of_a_serving_lake_lose_nothing_and_double_nothing(waters: Run, home: Path) -> None:
+    kill_while_serving(waters, home, 1, 3)
+
+
+@pytest.mark.net
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_thirty_kills_of_a_serving_lake_lose_nothing_and_double_nothing(
+    waters: Run, home: Path, seed: int
+) -> None:
+    assert kill_while_serving(waters, home, 100 + seed, 10) > 0

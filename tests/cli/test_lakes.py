@@ -48,6 +48,27 @@ def test_a_verb_says_the_same_of_both(both: Run, verb: tuple[str, ...]) -> None:
     assert of_lake.lines
 
 
+def test_policies_are_tried_on_both_alike(both: Run, home: Path) -> None:
+    for name, group in (("old", "ops"), ("mine", "u")):
+        assert both("policy", "new", "group", f"{name}.policy", "--set", f"town={group}").code == 0
+    policy = ("--policy", "mine.policy")
+    sent = both("preview", *policy, "--json").values[0]["may_send"]["records"][0]
+    for verb in (
+        ("preview", *policy, "--limit", "3"),
+        ("why-send", sent, "--peer", "anonymous", *policy),
+        ("why-not-send", sent, "--peer", "anonymous", "--policy", "old.policy", "--json"),
+        ("policy", "diff", "old.policy", "mine.policy"),
+    ):
+        of_store, of_lake = both(*verb, "--store", "."), both(*verb, "--lake", "L")
+        assert (of_lake.code, of_lake.out) == (of_store.code, of_store.out)
+        assert of_lake.code == 0
+    (home / "L" / "exchange.policy").write_text((home / "old.policy").read_text())
+    assert both("why-not-send", sent, "--peer", "anonymous", "--lake", "L").code == 0
+    refused = both("preview", *policy, "--lake", "L", "--store", ".")
+    assert (refused.code, "records are in one of them" in refused.err) == (2, True)
+    assert both("preview", *policy, "--master", "local").code == 2
+
+
 @pytest.mark.parametrize("order", [("--newest",), ("--sort", "Data-Length", "--limit", "7")], ids=" ".join)
 def test_sorted_rows_come_in_one_order(both: Run, order: tuple[str, ...]) -> None:
     verb = ("ls", "--json", "--where", "TAI", *order)

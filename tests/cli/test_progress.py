@@ -16,6 +16,25 @@ def test_where_nobody_looks_nothing_is_drawn(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_log_gets_a_line_for_each_piece_of_work_and_each_quarter_of_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LACE_PROGRESS", "lines")
+    with progress_bar("starting", "tasks") as update:
+        update(0, None)
+        for done in range(9):
+            update(done, 8, "checking")
+        update(0, 0, "writing")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "lace: starting …",
+        "lace: checking …",
+        *(f"lace: checking: {done} of 8 tasks" for done in (2, 4, 6, 8)),
+        "lace: writing …",
+    ]
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -44,6 +44,28 @@ def test_a_record_that_is_not_sent_has_no_proof(notes: Run) -> None:
     assert value == {"record": OTHER.id, "sent": False, "proof": None}
 
 
+def test_a_record_that_rules_name_and_that_is_not_here_is_not_sent(notes: Run, home: Path) -> None:
+    (home / "inner.policy").write_text(
+        f"[select]\n{SELECT_ALL}SelectHave(Q) :- BlobHash(_,Q).\n[expose selected]\n"
+    )
+    words = (
+        FIRST.blob.id,
+        "--peer",
+        "anonymous",
+        "--policy",
+        "inner.policy",
+        "--peer-policy",
+        "inner.policy",
+    )
+    done = notes("why-send", *words)
+    assert (done.code, done.out) == (1, "")
+    assert "is not here, so it is not sent" in done.err
+    assert notes("why-send", *words, "--json").values[0]["sent"] is False
+    done = notes("why-not-send", *words)
+    assert (done.code, done.out) == (0, "The record is not here.\n")
+    assert notes("why-not-send", *words, "--json").values[0]["sent"] is False
+
+
 def test_why_not_names_the_rule_that_fails(notes: Run) -> None:
     done = notes("why-not-send", "//v//notes//other", "--peer", "anonymous", "--policy", "u.policy")
     assert done.code == 0

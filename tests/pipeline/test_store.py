@@ -55,6 +55,14 @@ def test_every_record_comes_out_as_it_went_in(lake: Lake) -> None:
         store.get(stranger)
 
 
+def test_many_are_read_together_as_a_store_reads_them(lake: Lake, model: MemoryStore) -> None:
+    store, stranger = LakeStore(lake), RecordId(f"P.{'0' * 43}.H3")
+    ids = [record.id for record in RECORDS[::5]]
+    for asked in (ids, sorted(ids), ids[:1], [stranger], [stranger, *ids[:3], stranger], []):
+        for room in (0, 1, 700, 1 << 20):
+            assert store.read_many(asked, room) == model.read_many(asked, room)
+
+
 def test_ids_are_numbered_once_each(lake: Lake) -> None:
     store = LakeStore(lake)
     found = list(store.ids())

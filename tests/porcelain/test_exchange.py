@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from lace.errors import LaceError
-from lace.interlace import Cause, InterlaceResult, PreparedPolicyRefused
+from lace.interlace import Cause, Claim, InterlaceResult, PreparedPolicyRefused, Schema
 from lace.porcelain import ExchangeChoices, Guard, Lace, PolicyBook, Worth, parse_policy, run_sync, sharing
+from lace.porcelain.exchange import share_evaluation
+from lace.porcelain.sharing import Sharing
 from lace.text import Verifier
 from lace.transports import Proven
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, interlacing, notes, stocked
@@ -149,6 +153,28 @@ def test_a_book_has_a_policy_for_each_peer() -> None:
     assert sync(nobody_else, given=everything)[0].received_hashes == ()
     assert refusal(nobody_else.results[-1]) == "exchange/no-policy"
     assert len(sync(nobody_else, given=everything, sign=ALICE)[0].received_hashes) == 2
+
+
+def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() -> None:
+    shared_by_all, turns = Sharing(), []
+
+    class Decided:
+        may_send = may_request = frozenset({"P.x.H3"})
+
+        def has(self, record: str, /) -> bool:
+            return record == "P.x.H3"
+
+        def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+            taking = Thread(target=shared_by_all.take)
+            taking.start()
+            while taking.is_alive() and not shared_by_all.wanted:
+                pass
+            turns.append(taking.is_alive())  # nobody else gets them now
+            return {record: [("App", "0", "ding")] for record in records}
+
+    shared = share_evaluation(Decided(), shared_by_all)
+    assert shared.fields(["P.x.H3"], None) == {"P.x.H3": [("App", "0", "ding")]}
+    assert (shared.may_send, shared.has("P.x.H3"), turns) == ({"P.x.H3"}, True, [True])
 
 
 def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         new_file(tmp_path / "x" / "a"),
     ):
         pass
-    assert str(tmp_path) in str(caught.value)
+    assert caught.value.fields["where"] == str(tmp_path / "x" / "a")
     assert caught.value.exit_code == 7
 
 

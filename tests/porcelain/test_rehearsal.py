@@ -7,7 +7,7 @@ import pytest
 from lace.engines import Database
 from lace.facts import Fact, facts_of_record
 from lace.policy import NOTHING_EXPOSED
-from lace.porcelain import Lace, Rehearsal, parse_policy
+from lace.porcelain import Lace, Rehearsal, ResidentFacts, parse_policy
 from lace.record import make_plex
 from tests.porcelain.policies import (
     ALICE,
@@ -53,6 +53,26 @@ def test_where_nothing_is_exposed_it_says_so_in_words() -> None:
     found = rehearsal.preview()
     assert (found.may_send, found.words, found.exposed) == (frozenset(), NOTHING_EXPOSED, 0)
     assert held(rehearsal) == {NOTHING_EXPOSED: ALL}
+
+
+def test_a_record_that_is_not_here_is_not_exposed() -> None:
+    linked = "AllowQueryRecord(V,Q) :- _Viewer(V), BlobHash(_,Q).\n"
+    policy = parse_policy(f"[select]\n{SELECT_ALL}[expose union]\n[expose to anyone]\n{EXPOSE_TOWN}{linked}")
+    found = Rehearsal(STORE, policy).preview()
+    assert (found.exposed, found.stored) == (2, 3), "blobs inside of records are no records of their own"
+
+
+def test_a_record_that_is_not_here_is_not_sent() -> None:
+    inner = "SelectHave(Q) :- BlobHash(_,Q).\n"
+    policy = parse_policy(f"[select]\n{SELECT_ALL}{inner}[expose selected]\n")
+    rehearsal = Rehearsal(STORE, policy, theirs=policy)
+    assert len(rehearsal.decision.may_send) > len(ALL), "both sides name the blobs inside"
+    found = rehearsal.preview()
+    assert (found.stored, found.exposed, found.selected, found.may_send) == (3, 3, ALL, ALL)
+    with Lace() as lace:
+        note = lace.put(b"x", group="town", app="notes", name="n")
+        told = Rehearsal(ResidentFacts(lace.store).database, policy, theirs=policy).advertise(lace.store)
+        assert {fact[1] for fact in told} == {note.id}
 
 
 def test_an_anonymous_peer_is_seen_by_its_label() -> None:

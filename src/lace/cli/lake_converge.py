@@ -59,12 +59,13 @@ def _run(call: Call) -> int:
     proven = chosen_peer(call, args.as_a), chosen_peer(call, args.as_b)
     if args.no_spark and args.master is not None:
         raise Usage(reason="--no-spark and --master contradict each other", command="lace lake converge")
-    out.kept = "what was committed stays; run it again to go on"
     with progress_bar("starting Spark", "tasks") as update:
         update(0, None)
         session = None if args.no_spark else start_spark(call)
 
         def moved(progress: ConvergeProgress) -> None:
+            # Who could not even begin has committed nothing.
+            out.kept = "what was committed stays; run it again to go on"
             update(progress.done, progress.total, f"loop {progress.loop}: {_DOING[progress.stage]}")
 
         more = {} if args.loops is None else {"loops": args.loops}

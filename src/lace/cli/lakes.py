@@ -39,6 +39,12 @@ def add_lake_of_rules(parser: ArgumentParser) -> _ArgumentGroup:
     return group
 
 
+def add_lake_of_policies(parser: ArgumentParser) -> None:
+    """Add the options of verbs that try policies, on Spark where a large lake is named."""
+    group = add_lake(parser)
+    add_spark(group, "where Spark runs (else: in this process for few facts, on all cores of it for many)")
+
+
 def add_lake_peer(parser: ArgumentParser) -> None:
     """Add the options that let a lake take part in an exchange in place of a store."""
     group = parser.add_argument_group("a lake in place of a store")

@@ -17,6 +17,8 @@ from warnings import catch_warnings, simplefilter
 from lace.errors import InputError
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
     from lace.porcelain import Keyring
     from lace.signing import Secret
 
@@ -37,7 +39,7 @@ class NotTheSame(InputError):
     text = "the two passphrases are not the same; nothing was done"
 
 
-def add_passphrase(parser: ArgumentParser) -> None:
+def add_passphrase(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add the option that names a file with a passphrase."""
     parser.add_argument(
         "--passphrase-file", metavar="FILE", help="read the passphrase from the first line of a file"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.output import count
+from lace.cli.lakes import add_lake_of_policies
+from lace.cli.output import Output, count
 from lace.cli.policyfiles import (
     ANONYMOUS,
     NO_POLICY,
@@ -24,7 +25,7 @@ from lace.cli.policyfiles import (
 
 if TYPE_CHECKING:
     from lace.facts import Fact
-    from lace.porcelain import HeldBack, PolicyFile, Preview
+    from lace.porcelain import HeldBack, Lace, PolicyFile, Preview
 
 SHOWN = 10
 _WHAT = {
@@ -51,43 +52,45 @@ def _arguments(parser: ArgumentParser) -> None:
         help=f"so many records of each ({SHOWN})",
     )
     which.add_argument("--all", dest="limit", action="store_const", const=None, help="all records")
+    add_lake_of_policies(parser)
 
 
 def _run(call: Call) -> int:
     there = call.args.peer_store is not None
     with open_rehearsal(call, partial(_peer_advertises, call) if there else None) as stage:
-        found = stage.rehearsal.preview()
         known = there or bool(call.args.advertised)
+        with stage.working(call):
+            told = _told(call, stage, stage.rehearsal.preview(), known)
         if call.out.as_json:
-            call.out.value(_told(call, stage, found, known))
+            call.out.value(told)
         else:
-            _show(call, stage, found, known)
+            _show(call.out, stage.lace, told)
     return 0
 
 
-def _show(call: Call, stage: Stage, found: Preview, known: bool) -> None:
-    out, limit, lace = call.out, call.args.limit, stage.lace
-    proven = "proven" if stage.rehearsal.peer else "it proves nothing"
-    out.line(f"with {found.viewer} ({proven}), by {found.plan}")
-    if found.words:
-        out.line(f"{found.words}: its rules select nothing here, so nothing is sent")
+def _show(out: Output, lace: Lace, told: dict[str, Any]) -> None:
+    proven = "proven" if told["proven"] else "it proves nothing"
+    out.line(f"with {told['viewer']} ({proven}), by {told['plan']}")
+    if told["words"]:
+        out.line(f"{told['words']}: its rules select nothing here, so nothing is sent")
     else:
-        out.line(f"exposed to it: {found.exposed:,} of {count(found.stored, 'record')}")
-    out.line(f"may be sent: {count(len(found.may_send), 'record')}")
-    write_records_named(out, lace, found.may_send, limit)
-    if known:
-        out.line(f"may be asked for: {count(len(found.may_request), 'record')}")
-        write_records_named(out, lace, found.may_request, limit)
+        out.line(f"exposed to it: {told['exposed']:,} of {count(told['stored'], 'record')}")
+    out.line(f"may be sent: {count(told['may_send']['count'], 'record')}")
+    write_records_named(out, lace, told["may_send"])
+    if told["may_request"] is not None:
+        out.line(f"may be asked for: {count(told['may_request']['count'], 'record')}")
+        write_records_named(out, lace, told["may_request"])
     else:
         out.line("may be asked for: not known without --advertised or --peer-store")
-    out.line(f"held back: {count(found.stored - len(found.may_send), 'record')}")
-    for held in found.held:
-        by = held.where if found.words == held.where else f"by {held.where}"
-        out.line(f"{by}: {count(len(held.records), 'record')}, {_WHAT[held.by]}")
-        write_records_named(out, lace, held.records, limit)
+    out.line(f"held back: {count(told['stored'] - told['may_send']['count'], 'record')}")
+    for held in told["held"]:
+        by = held["where"] if told["words"] == held["where"] else f"by {held['where']}"
+        out.line(f"{by}: {count(held['count'], 'record')}, {_WHAT[held['by']]}")
+        write_records_named(out, lace, held)
 
 
 def _told(call: Call, stage: Stage, found: Preview, known: bool) -> dict[str, Any]:
+    """Return a preview as a program reads it, and as it is shown: counted, with the first of each."""
     limit = call.args.limit
 
     def held(each: HeldBack) -> dict[str, Any]:
@@ -131,11 +134,12 @@ COMMAND = Command(
     "preview",
     "show what an exchange with a peer would send, ask for and hold back",
     "Nothing is sent and nobody is asked: the policies are evaluated over this lace as it is. What is held "
-    "back is shown by the section that holds it. With --json one object.",
+    "back is shown by the section that holds it. Over a large lake Spark decides. With --json one object.",
     (
         "lace policy new group mine.policy --set town=u",
         "lace preview --policy mine.policy --as anonymous",
         "lace preview --policy mine.policy --as me --json",
+        "lace lake init waters && lace preview --lake waters --policy mine.policy",
     ),
     _arguments,
     _run,

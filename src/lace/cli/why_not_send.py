@@ -12,28 +12,32 @@ def _run(call: Call) -> int:
     from lace.porcelain import tell_held
 
     out, size = call.out, chosen_size(call)
-    with open_rehearsal(call) as (lace, rehearsal):
+    with open_rehearsal(call) as stage:
+        lace, rehearsal = stage
         record = lace.find(call.args.record)
-        held = rehearsal.why_not_send(record)
-        parts = rehearsal.held_by(held)
+        here = lace.store.has(record)
+        with stage.working(call):
+            held = rehearsal.why_not_send(record)
+            parts = rehearsal.held_by(held)
+            hidden = rehearsal.why_not_exposed(record) if out.as_json and "expose" in parts else []
+            lines = [] if out.as_json else list(tell_held(rehearsal, held, **size))
         if out.as_json:
-            hidden = rehearsal.why_not_exposed(record) if "expose" in parts else []
             out.value({
-                "record": record, "sent": not held.reasons, "exposed": held.seen, "held_by": parts,
-                "words": rehearsal.decision.words,
+                "record": record, "sent": here and not held.reasons, "exposed": held.seen, "held_by": parts,
+                "words": rehearsal.words,
                 "expose": [
                     {"where": rehearsal.ours.place(section), **answer.to_json()} for section, answer in hidden
                 ],
                 "reasons": [answer.to_json() for answer in held.reasons],
             })  # fmt: skip
-        elif not held.reasons:
+        elif here and not held.reasons:
             out.note(f"{record} may be sent to this peer; `lace why-send` says why")
         else:
-            if not lace.store.has(record):
+            if not here:
                 out.line("The record is not here.")
-            for line in tell_held(rehearsal, held, **size):
+            for line in lines:
                 out.line(line)
-    return 0 if held.reasons else 1
+    return 0 if held.reasons or not here else 1
 
 
 COMMAND = Command(

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
+from lace.cli.lakes import add_lake_of_policies
 from lace.cli.policyfiles import add_peer, add_policies, open_rehearsal
 from lace.cli.why import chosen_size
 
@@ -19,17 +20,23 @@ def add_record(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--full", action="store_true", help="cut nothing: every step, every premise, whole lines"
     )
+    add_lake_of_policies(parser)
 
 
 def _run(call: Call) -> int:
     from lace.datalog import show_proof
 
     out = call.out
-    with open_rehearsal(call) as (lace, rehearsal):
-        record = lace.find(call.args.record)
-        proof = rehearsal.why_send(record)
+    with open_rehearsal(call) as stage:
+        record = stage.lace.find(call.args.record)
+        # Rules may name a record that is not here, such as one inside of another: it is not sent.
+        here = stage.lace.store.has(record)
+        with stage.working(call):
+            proof = stage.rehearsal.why_send(record) if here else None
     if out.as_json:
         out.value({"record": record, "sent": proof is not None, "proof": proof and proof.to_json()})
+    elif not here:
+        out.note(f"{record} is not here, so it is not sent")
     elif proof is None:
         out.note(f"{record} is not sent to this peer; `lace why-not-send` says what holds it back")
     else:

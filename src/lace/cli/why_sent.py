@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.history import add_exchange_peer, named_peer, whom
+from lace.cli.history import add_exchange_peer, add_lake_history, named_peer, whom
 from lace.cli.output import Output, count
 from lace.cli.why import chosen_size
 
@@ -35,6 +35,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--full", action="store_true", help="cut nothing: every step, every premise, whole lines"
     )
+    add_lake_history(parser)
 
 
 def _run(call: Call) -> int:

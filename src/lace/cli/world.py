@@ -2,6 +2,7 @@
 
 $LACE_STORE     the lace to use          else the nearest `.lace` from here upward
 $LACE_KEYS      the folder of keys       else $XDG_CONFIG_HOME/lace/keys, else ~/.config/lace/keys
+$LACE_PROGRESS  `lines`: how far long work is goes to stderr a line at a time, else a bar on a terminal
                 what was typed before    $XDG_STATE_HOME/lace, else ~/.local/state/lace
 """
 
@@ -58,6 +59,10 @@ class World(NamedTuple):
         home = self.environment.get("HOME")
         start = Path(config) if config else (Path(home) if home else Path.home()) / ".config"
         return start / "lace" / "keys"
+
+    def wants_lines(self) -> bool:
+        """Tell whether progress is to be told in lines, for logs."""
+        return self.environment.get("LACE_PROGRESS") == "lines"
 
     def find_state(self) -> Path:
         """Return the folder of what is kept from one call to the next."""

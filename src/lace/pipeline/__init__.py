@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from lace.pipeline.datasource import BadReadOption, register_format
     from lace.pipeline.exchange.agree import LakeParty
     from lace.pipeline.exchange.converge import ConvergeProgress, converge
-    from lace.pipeline.exchange.decide import LAKE_LIMITS, Given, Here, PlanSide, Said
+    from lace.pipeline.exchange.decide import LAKE_LIMITS, SMALL_ROWS, Given, Here, PlanSide, Said
     from lace.pipeline.exchange.keep import Kept, keep_summary
     from lace.pipeline.exchange.on_spark import OnSpark
     from lace.pipeline.exchange.outcome import ConvergeReport, ConvergeSide, LoopRun
+    from lace.pipeline.exchange.rehearse import RecordFrame, Rehearsing, Shares
     from lace.pipeline.exchange.summary import BadSummary, Partition, Subject, Summary, read_summary
     from lace.pipeline.guests import Frame, Session
     from lace.pipeline.intake.follow import FollowReport, NothingToFollow, NotOverConnect, follow
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         RecordFactsAreTheLakes,
         component_runs,
         fact_frames,
+        fact_sizes,
         rules_report,
     )
     from lace.pipeline.store import LakeIsRead, LakeStore
@@ -79,7 +81,7 @@ if TYPE_CHECKING:
     from lace.pipeline.tasks import Cancelled, TasksFailed
 
 __all__ = [
-    "LAKE_LIMITS", "MOST_RESIDENT", "TABLES",
+    "LAKE_LIMITS", "MOST_RESIDENT", "SMALL_ROWS", "TABLES",
     "BadDataFile", "BadManifest", "BadReadOption", "BadSummary", "Cancelled", "CannotIngest", "CannotStart",
     "Change", "Chart", "ComponentRun", "ConvergeProgress", "ConvergeReport", "ConvergeSide", "DataFile",
     "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "InboxTaken", "IngestProgress",
@@ -87,21 +89,22 @@ __all__ = [
     "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData", "MasterUnreachable",
     "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
     "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken", "Partition",
-    "PlanSide", "RecordFactsAreTheLakes", "RunReport", "Said", "Session", "Snapshot", "SourceChanged",
-    "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "TooManyResident", "Vacuumed",
-    "VersionRemoved",
+    "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport", "Said", "Session",
+    "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed",
+    "TooManyResident", "Vacuumed", "VersionRemoved",
     "allow", "check_resident", "component_runs", "converge", "count_waiting", "create_lake", "erase",
-    "fact_frames", "follow", "fsck", "inbox_folder", "ingest", "keep_summary", "open_lake", "optimize",
-    "read_summary", "register_format", "rules_report", "running_session", "ship_code", "spark_schema",
-    "start_session", "vacuum", "watch",
+    "fact_frames", "fact_sizes", "follow", "fsck", "inbox_folder", "ingest", "keep_summary", "open_lake",
+    "optimize", "read_summary", "register_format", "rules_report", "running_session", "ship_code",
+    "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
     "lace.pipeline.exchange.agree": ("LakeParty",),
     "lace.pipeline.exchange.converge": ("ConvergeProgress", "converge"),
-    "lace.pipeline.exchange.decide": ("LAKE_LIMITS", "Given", "Here", "PlanSide", "Said"),
+    "lace.pipeline.exchange.decide": ("LAKE_LIMITS", "SMALL_ROWS", "Given", "Here", "PlanSide", "Said"),
     "lace.pipeline.exchange.keep": ("Kept", "keep_summary"),
     "lace.pipeline.exchange.on_spark": ("OnSpark",),
+    "lace.pipeline.exchange.rehearse": ("RecordFrame", "Rehearsing", "Shares"),
     "lace.pipeline.exchange.outcome": ("ConvergeReport", "ConvergeSide", "LoopRun"),
     "lace.pipeline.exchange.summary": (
         "BadSummary",
@@ -139,6 +142,7 @@ _ROOMS = {
         "RecordFactsAreTheLakes",
         "component_runs",
         "fact_frames",
+        "fact_sizes",
         "rules_report",
     ),
     "lace.pipeline.store": ("LakeIsRead", "LakeStore"),

@@ -16,7 +16,7 @@ Rules of this file:
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from errno import EACCES, EAGAIN
 from pathlib import Path
@@ -175,6 +175,22 @@ class LakePeer(LakeStore):
             return self.inbox.get(record_id)
         except NotStored:
             return super().get(record_id)
+
+    def read_many(self, record_ids: Sequence[RecordId], most_bytes: int) -> list[bytes | None]:
+        """Return the stored forms of the first of these records, from the inbox or the tables."""
+        arrived = dict(zip(record_ids, self.inbox.read_many(record_ids, most_bytes), strict=False))
+        rest = [each for each, raw in arrived.items() if raw is None]
+        kept = dict(zip(rest, super().read_many(rest, most_bytes), strict=False))
+        found: list[bytes | None] = []
+        for record_id, raw in arrived.items():
+            if raw is None and record_id not in kept:
+                break  # beyond what the tables were to give
+            raw = kept[record_id] if raw is None else raw
+            found.append(raw)
+            most_bytes -= len(raw or b"")
+            if most_bytes <= 0 and raw is not None:
+                break
+        return found
 
     def has(self, record_id: RecordId) -> bool:
         """Tell whether a record is here."""

@@ -60,7 +60,7 @@ class LakeFacts:
         # The lake's tables hold each fact once; a frame that somebody made may not.
         more = {predicate: frame.distinct() for predicate, frame in more.items()}
         frames_of_all = {**fact_frames(snapshot, session), **more}
-        self._engine = SparkEngine(session, frames_of_all, strategy=strategy, sizes=_sizes(snapshot))
+        self._engine = SparkEngine(session, frames_of_all, strategy=strategy, sizes=fact_sizes(snapshot))
         self._given: dict[Fact, None] = {}
 
     @property
@@ -90,14 +90,14 @@ class LakeFacts:
 
     def counts(self) -> dict[Predicate, int]:
         """Return how many facts there are, by predicate."""
-        found = _sizes(self._snapshot)
+        found = fact_sizes(self._snapshot)
         for name, *values in self._given:
             predicate = Predicate(name, len(values))
             found[predicate] = found.get(predicate, 0) + 1
         return {predicate: found[predicate] for predicate in sorted(found) if found[predicate]}
 
 
-def _sizes(snapshot: Snapshot) -> dict[Predicate, int]:
+def fact_sizes(snapshot: Snapshot) -> dict[Predicate, int]:
     """Return how many facts of each record predicate the manifest counts."""
     return {
         Predicate(name, len(columns)): snapshot.rows(table) for name, (table, columns) in FACT_TABLES.items()

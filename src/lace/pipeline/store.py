@@ -10,15 +10,18 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, overload
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from lace.errors import Unavailable
 from lace.facts import Segment, read_segment, write_segment
+from lace.pipeline.lake.faults import NoSuchVersion, VersionRemoved
 from lace.pipeline.lake.read import read_where
 from lace.pipeline.tables import RECORD_TABLES
 from lace.stores import (
@@ -36,9 +39,10 @@ from lace.stores import (
     Verification,
     Version,
     id_prefixes,
+    is_intact,
     reread,
 )
-from lace.text import PAYLOAD_CHARS, RecordId
+from lace.text import PAYLOAD_CHARS, RecordId, id_payload
 
 if TYPE_CHECKING:
     from lace.pipeline.lake.lake import Lake
@@ -68,6 +72,29 @@ class LakeStore(RecordFacts):
         if raw is None:
             raise NotStored(record_id=record_id, where=self.where)
         return reread(record_id, raw, self.where)
+
+    def read_many(self, record_ids: Sequence[RecordId], most_bytes: int) -> list[bytes | None]:
+        """Return the stored forms of the first of these records, as many as make so many bytes.
+
+        Sizes come first, and then no more bytes than are wanted. Records that lie beside each other are best
+        asked for together: a row group is read for all of them.
+        """
+        sizes = dict(self._of_ids(record_ids, "size"))
+        room, wanted = most_bytes, record_ids
+        for count, record_id in enumerate(record_ids, 1):
+            room -= sizes.get(record_id, 0)
+            if room <= 0 and record_id in sizes:
+                wanted = record_ids[:count]
+                break
+        raws = dict(self._of_ids([each for each in wanted if each in sizes], "raw"))
+        return [self._intact(each, raws[each]) if each in raws else None for each in wanted]
+
+    def _intact(self, record_id: RecordId, raw: bytes) -> bytes | None:
+        if not is_intact(record_id, raw):
+            with suppress(RottenRecord):
+                reread(record_id, raw, self.where)  # which reports it
+            return None
+        return raw
 
     def has(self, record_id: RecordId) -> bool:
         """Tell whether a record is in the lake in its own right."""
@@ -105,6 +132,16 @@ class LakeStore(RecordFacts):
         """Return the name of the version."""
         name = f"{self._lake.generation}/{self.snapshot.version}"
         return Version(name, self.snapshot.rows("records"))
+
+    def as_of(self, version: Version) -> LakeStore | None:
+        """Return the version of the tables that an exchange saw, without its inbox; None where it is gone."""
+        generation, _, number = version.generation.partition("/")
+        if generation != self._lake.generation or not number.isdigit():
+            return None
+        try:
+            return LakeStore(self._lake, int(number))
+        except (NoSuchVersion, VersionRemoved):
+            return None
 
     def wait(self, after: int, timeout: float | None = None) -> Version:
         """Return at once: nothing happens to a version."""
@@ -206,6 +243,17 @@ class LakeStore(RecordFacts):
     def _with_id(self, record_id: RecordId, column: str) -> Iterator[tuple[Any, ...]]:
         payload = record_id[2 : 2 + PAYLOAD_CHARS]
         return self._rows((column,), ds.field("id") == record_id, payload, payload)
+
+    def _of_ids(self, record_ids: Sequence[RecordId], column: str) -> Iterator[tuple[RecordId, Any]]:
+        """Yield what a column says of records that are in the lake."""
+        if not record_ids:
+            return
+        payloads = sorted(each[2 : 2 + PAYLOAD_CHARS] for each in record_ids)
+        wanted = pa.array([id_payload(each) for each in record_ids], pa.binary())
+        low, high = pc.min_max(wanted).values()
+        chosen = (ds.field("payload") >= low) & (ds.field("payload") <= high)
+        chosen &= ds.field("id").isin(pa.array(record_ids, pa.string()))
+        yield from self._rows(("id", column), chosen, payloads[0], payloads[-1])
 
     def _rows(
         self,

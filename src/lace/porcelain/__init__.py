@@ -94,13 +94,20 @@ if TYPE_CHECKING:
     from lace.porcelain.joined import JoinedLake, lake_history_file
     from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake, lake_source
     from lace.porcelain.lakeconverge import converge_lakes
+    from lace.porcelain.lakerehearsal import LakeRehearsal, fits_in_memory
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
     from lace.porcelain.metrics import Metrics, serve_metrics
     from lace.porcelain.operations import Delivery, NotInFull, deliver, fetch, select_reference
     from lace.porcelain.outcome import EXIT_CODES, Outcome, outcome_of, words_of
     from lace.porcelain.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
     from lace.porcelain.policycases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
-    from lace.porcelain.policydiff import RecordChanges, RuleChange, diff_policies, diff_records
+    from lace.porcelain.policydiff import (
+        RecordChanges,
+        RuleChange,
+        diff_policies,
+        diff_records,
+        diff_rehearsals,
+    )
     from lace.porcelain.policyfaults import PolicyFault
     from lace.porcelain.policyfile import (
         PolicyFile,
@@ -162,10 +169,10 @@ __all__ = [
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "Guard", "HalfAPlace", "HeldBack", "HeldFacts", "ImportProgress", "ImportReport",
     "Interlacing", "JoinedLake", "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers",
-    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
-    "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
-    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotDerived", "NotInFull", "NothingThere",
-    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
+    "LakeRehearsal", "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer",
+    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
+    "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotDerived", "NotInFull",
+    "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
     "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PolicyBook", "PolicyCase",
     "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused", "PolicyScene",
     "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost", "ReadyPolicy",
@@ -176,17 +183,17 @@ __all__ = [
     "ToProvenPeers", "TooLate", "TooMany", "Visitor", "Who", "WhySent", "Workbench", "Worth",
     "WrongPassphrase",
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
-    "describe_items", "diff_policies", "diff_records", "fetch", "file_faults", "find_ready_policy", "follow",
-    "follow_in_thread", "generate", "generate_pair", "holds_keys", "join_blocks", "lake_history_file",
-    "lake_source", "moment_now", "new_file", "new_secret", "note_exchange", "now_tai", "open_exchanges",
-    "open_history", "open_interlacing", "outcome_of", "parse_cases", "parse_condition", "parse_coordinate",
-    "parse_facts", "parse_policy", "parse_predicate", "parse_served", "parse_time", "parse_who",
-    "policy_in_force", "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part",
-    "read_policy", "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file",
-    "ready_policies", "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object",
-    "run_sync", "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics",
-    "table_rows", "tai_from_nanoseconds", "tell_held", "try_policy", "words_of", "write_policy",
-    "write_records",
+    "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
+    "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
+    "holds_keys", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file", "new_secret",
+    "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing", "outcome_of",
+    "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate",
+    "parse_served", "parse_time", "parse_who", "policy_in_force", "present", "read_arrangement", "read_cases",
+    "read_facts", "read_goal", "read_part", "read_policy", "read_policy_text", "read_question", "read_rules",
+    "read_server", "read_short_file", "ready_policies", "refuse_rules", "render_diagnostics", "replace_file",
+    "replay_capture", "row_object", "run_sync", "select_reference", "serve_metrics", "show_time",
+    "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "tell_held", "try_policy",
+    "words_of", "write_policy", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -204,13 +211,14 @@ _ROOMS = {
     "joined": ("JoinedLake", "lake_history_file"),
     "lake": ("LakeAnswers", "NoSuchTable", "SparkLake", "lake_source"),
     "lakeconverge": ("converge_lakes",),
+    "lakerehearsal": ("LakeRehearsal", "fits_in_memory"),
     "layout": ("Block", "cut_blocks", "join_blocks"),
     "metrics": ("Metrics", "serve_metrics"),
     "operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
     "outcome": ("EXIT_CODES", "Outcome", "outcome_of", "words_of"),
     "peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
     "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
-    "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records"),
+    "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records", "diff_rehearsals"),
     "policyfaults": ("PolicyFault",),
     "policyfile": (
         "PolicyFile", "PolicyFileTooBig", "PolicyRefused", "PolicySection", "SectionHeader",

@@ -65,7 +65,11 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     with file_faults(path):
         if not replace and path.exists():
             raise FileExists(where=str(path))
-        file = beside.open("wb")
+        try:
+            file = beside.open("wb")
+        except OSError as error:
+            error.filename = path  # nobody asked for the name that it has until it is done
+            raise
     try:
         with file_faults(path):
             with file:

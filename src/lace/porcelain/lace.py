@@ -392,6 +392,23 @@ class Lace:
         start = None if since is None else parse_time(since, now_tai())
         return self.kept.exchanges(Wanted(peer, start, plan, limit))
 
+    def forget_history(self, before: str) -> int:
+        """Forget the exchanges that ended before a time that people type; return how many are gone.
+
+        Of one that goes on, what moved before that time is forgotten. Records stay where they are.
+        """
+        time = parse_time(before, now_tai())
+        if not self._read_only:
+            return self.kept.forget_before(time)
+        # A lake is opened for reading, and its history is a file beside it.
+        from lace.porcelain.history import open_history
+
+        history = open_history(self._history_file)
+        try:
+            return history.forget_before(time)
+        finally:
+            history.close()
+
     def exchange(self, number: int) -> Account:
         """Return one exchange in full: what was agreed on, what moved, and how it ended."""
         return self.kept.exchange(number)

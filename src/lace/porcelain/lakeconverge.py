@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lace.interlace import Dice, ExchangeLimits, Link, Moment, Settings
+from lace.policy import NothingToPresent
 from lace.porcelain.lace import Lace, now_tai
+from lace.porcelain.peerpolicy import NOBODY
 from lace.porcelain.policyfile import PolicyFile
 from lace.text import Verifier
 
@@ -87,6 +89,8 @@ def _party(
 ) -> LakeParty:
     from lace.pipeline import LakeParty
 
+    if not policy.select_sections(peer):
+        raise NothingToPresent(peer=f"{peer or NOBODY} in {policy.name}")
     active = policy.active(peer)
     settings = Settings(
         index=index,

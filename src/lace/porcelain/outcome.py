@@ -79,5 +79,8 @@ def words_of(result: InterlaceResult) -> str | None:
     if result.cause is not Cause.PEER_CLOSED:
         return None
     if outcome_of(result) is Outcome.REFUSED:
-        return "the peer closed before anything was exchanged: its policy may not be for us"
+        return (
+            "the peer closed before anything was exchanged: its policy may not be for us, or our rules cost"
+            " it more than it allows; its log says which"
+        )
     return "the peer closed before both sides were done"

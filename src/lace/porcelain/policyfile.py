@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lace.datalog import Diagnostic
 from lace.errors import LimitExceeded, PolicyError, TextError
@@ -44,7 +44,7 @@ from lace.policy import (
     read_restriction,
 )
 from lace.porcelain.layout import Block, join_blocks
-from lace.porcelain.rules import read_rules, render_diagnostics, summarize_diagnostics
+from lace.porcelain.rules import Diagnosed, read_rules, summarize_diagnostics
 from lace.text import Verifier, parse_verifier
 
 POLICY_FILE_BYTES: Final = 1 << 20
@@ -54,26 +54,11 @@ ANYONE, PROVEN, LISTED = "to anyone", "to proven peers", "to"
 SELECTED, UNION = "selected", "union"
 
 
-class PolicyRefused(PolicyError):
+class PolicyRefused(Diagnosed, PolicyError):
     """A policy file with errors; `diagnostics` holds every one of them."""
 
     code = "policy/refused"
     text = "{where}: {summary}"
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything that was found, in the order of the text."""
-        found: tuple[Diagnostic, ...] = self.fields["diagnostics"]
-        return found
-
-    def details(self) -> list[str]:
-        """Return the diagnostics for people."""
-        return render_diagnostics(self.diagnostics, self.fields["where"])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the error as a program reads it."""
-        found = [each.to_json() for each in self.diagnostics]
-        return {"code": self.code, "error": str(self), "where": self.fields["where"], "diagnostics": found}
 
 
 class PolicyFileTooBig(LimitExceeded):

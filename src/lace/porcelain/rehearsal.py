@@ -13,6 +13,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -62,7 +63,7 @@ class HeldBack(NamedTuple):
     """`select`, `expose`, `peer` or `send`."""
     where: str
     """The section and its place, or what stands for it."""
-    records: frozenset[str]
+    records: AbstractSet[str]
 
 
 class Preview(NamedTuple):
@@ -74,11 +75,11 @@ class Preview(NamedTuple):
     """What a person should be told about the view, where there is something to tell."""
     stored: int
     exposed: int
-    """How many records the peer's rules may see."""
-    selected: frozenset[str]
+    """How many of them the peer's rules may see."""
+    selected: AbstractSet[str]
     """What our own policy selects."""
-    may_send: frozenset[str]
-    may_request: frozenset[str]
+    may_send: AbstractSet[str]
+    may_request: AbstractSet[str]
     """What may be asked for and is not here."""
     held: tuple[HeldBack, ...]
 
@@ -110,7 +111,7 @@ class Rehearsal:
             plan = plan if proven is None else plan.prove(index, proven)
         self.plan: ExchangePlan = plan
         active = ours.active(peer)
-        self._exposure = active.exposure
+        self._exposure, self._restrictions = active.exposure, active.restrictions
         self._policy = LocalPolicy(
             plan,
             side,
@@ -138,53 +139,75 @@ class Rehearsal:
         source = self.plan.operands[self.side].origin.viewer
         wanted = self.plan.fields
         found: list[Fact] = []
-        for record in sorted(self.decision.may_send):
+        for record in sorted(self.may_send):
             found.append(("Advertised", record, source))
             for fact in facts_of_record(store.get(RecordId(record))):
                 if fact[0] == "Field" and (wanted.every or fact[2] in wanted.names):
                     found.append(("AdvertisedField", record, source, *fact[2:]))
         return found
 
-    def selected(self) -> frozenset[str]:
-        """Return what our own policy selects."""
-        return frozenset([values[0] for values in self.decision.selected(self.side)[0]])
+    @property
+    def may_send(self) -> AbstractSet[str]:
+        """The records that may be sent: rules may name others, but what is not here is not sent."""
+        return self.decision.may_send & self._have()
+
+    @property
+    def may_request(self) -> AbstractSet[str]:
+        """The records that may be asked for, whether they are here or not."""
+        return self.decision.may_request
+
+    @property
+    def seen(self) -> AbstractSet[str] | None:
+        """The records that the peer's rules may see; None where these are all."""
+        return self.decision.view.records
+
+    @property
+    def words(self) -> str | None:
+        """What a person should be told about the view, where there is something to tell."""
+        return self.decision.words
+
+    def selected(self) -> AbstractSet[str]:
+        """Return what our own policy selects of what is here."""
+        return self._selected_by(self.side)
+
+    def _selected_by(self, index: int) -> AbstractSet[str]:
+        return frozenset([values[0] for values in self.decision.selected(index)[0]]) & self._have()
 
     def preview(self) -> Preview:
         """Say what an exchange would do, and what holds the rest back."""
-        decision = self.decision
         have = self._have()
-        view = decision.view.records
+        view = self.seen
         selected = self.selected()
         return Preview(
-            decision.plan,
+            self.plan.id,
             self.viewer,
-            decision.words,
+            self.words,
             len(have),
-            len(have) if view is None else len(view),
+            len(have) if view is None else len(have & view),
             selected,
-            decision.may_send,
-            decision.may_request - have,
+            self.may_send,
+            self.may_request - have,
             tuple(each for each in self._held(have, selected) if each.records),
         )
 
-    def _held(self, have: frozenset[str], selected: frozenset[str]) -> Iterator[HeldBack]:
+    def _held(self, have: AbstractSet[str], selected: AbstractSet[str]) -> Iterator[HeldBack]:
         sections = self.ours.select_sections(self.peer)
         for section, chosen in self._each(sections, SELECT_HAVE, selected):
             yield HeldBack(BY_SELECT, self.ours.place(section), have - chosen)
-        if self.decision.may_send >= selected:
+        if self.may_send >= selected:
             return
-        view = self.decision.view.records
+        view = self.seen
         seen = selected if view is None else selected & view
         yield from self._hidden(selected - seen)
-        if self.decision.may_send >= seen:
+        if self.may_send >= seen:
             return
-        theirs = frozenset([values[0] for values in self.decision.selected(1 - self.side)[0]])
+        theirs = self._selected_by(1 - self.side)
         yield HeldBack(BY_PEER, "the peer's selector", seen - theirs)
         both = seen & theirs
-        for section, chosen in self._each(self.ours.of(SEND), _ALLOW_SEND, self.decision.may_send):
+        for section, chosen in self._each(self.ours.of(SEND), _ALLOW_SEND, self.may_send):
             yield HeldBack(BY_SEND, self.ours.place(section), both - chosen)
 
-    def _hidden(self, records: frozenset[str]) -> Iterator[HeldBack]:
+    def _hidden(self, records: AbstractSet[str]) -> Iterator[HeldBack]:
         """Say which expose sections keep records from a peer's rules."""
         if not records:
             return
@@ -196,7 +219,8 @@ class Rehearsal:
             yield HeldBack(BY_EXPOSE, where, records)
         else:
             # What `expose selected` hides is not selected either.
-            shown = self.decision.view.records or frozenset()
+            shown = self.seen
+            assert shown is not None, "of what is hidden from nobody, nothing is hidden"
             for section, chosen in self._each(sections, ALLOW_QUERY_RECORD, shown):
                 yield HeldBack(BY_EXPOSE, self.ours.place(section), records - chosen)
 
@@ -204,8 +228,8 @@ class Rehearsal:
         return tuple(each for each in self.ours.expose_sections() if each.expose_module.is_for(self.viewer))
 
     def _each(
-        self, sections: tuple[PolicySection, ...], wanted: Predicate, together: frozenset[str]
-    ) -> Iterator[tuple[PolicySection, frozenset[str]]]:
+        self, sections: tuple[PolicySection, ...], wanted: Predicate, together: AbstractSet[str]
+    ) -> Iterator[tuple[PolicySection, AbstractSet[str]]]:
         """Yield for each section what it lets through; one alone lets through what all of them do."""
         if len(sections) == 1 and not (wanted == ALLOW_QUERY_RECORD and self.ours.says(EXPOSE, SELECTED)):
             yield sections[0], together
@@ -219,14 +243,18 @@ class Rehearsal:
                 program = section.restriction.program
             yield section, self._extension(program, wanted)
 
-    def _extension(self, program: Program, wanted: Predicate) -> frozenset[str]:
+    def _extension(self, program: Program, wanted: Predicate) -> AbstractSet[str]:
         """Evaluate local rules over everything we have; return the records in what is wanted."""
         # A viewer stands before its record.
         pattern = (self.viewer, None) if wanted == ALLOW_QUERY_RECORD else (None,) * wanted.arity
         running = self.snapshot.records.evaluate(compile_program(program, (wanted,)), None, self._given())
         return frozenset([values[-1] for values in running.result().lookup(wanted, pattern)])
 
-    def _have(self) -> frozenset[str]:
+    def _have(self) -> AbstractSet[str]:
+        return self._stored
+
+    @cached_property
+    def _stored(self) -> AbstractSet[str]:
         return self._extension(parse_program("Every(P) :- Have(P)."), _EVERY)
 
     def _given(self) -> list[Fact]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from lace.datalog import (
     AnnotatedProgram,
@@ -38,11 +38,11 @@ STDIN: Final = "-"
 _PREDICATE = re.compile(r"(_?[A-Za-z][A-Za-z0-9_~-]*)/([0-9]{1,3})")
 
 
-class RulesRefused(LacegramError):
-    """Rules with errors; `diagnostics` holds every one of them."""
+class Diagnosed:
+    """What an error has that carries everything that was found in one text."""
 
-    code = "rules/refused"
-    text = "{where}: {summary}"
+    code: ClassVar[str]
+    fields: dict[str, Any]
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -62,6 +62,13 @@ class RulesRefused(LacegramError):
             "where": self.fields["where"],
             "diagnostics": [each.to_json() for each in self.diagnostics],
         }
+
+
+class RulesRefused(Diagnosed, LacegramError):
+    """Rules with errors; `diagnostics` holds every one of them."""
+
+    code = "rules/refused"
+    text = "{where}: {summary}"
 
 
 class RuleFileTooBig(LimitExceeded):

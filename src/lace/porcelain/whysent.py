@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from lace.algebra import LIMITS
 from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
@@ -50,6 +50,15 @@ EXPLAINED: Final = 10
 """So many sendings are explained, the newest: each may have its own state of the store."""
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A store that can be read as it was."""
+
+    def as_of(self, version: Version) -> Store | None:
+        """Return the store in an earlier state; None where that cannot be had any more."""
+        ...
 
 
 class Worth(Enum):
@@ -150,6 +159,8 @@ class _Past:
     database: Database
     lost: int | None
     """How many are gone since; None where nobody knows."""
+    inbox: bool = False
+    """Whether there may have been others, in the inbox of a lake."""
 
 
 class _Reviewer:
@@ -223,6 +234,12 @@ class _Reviewer:
 def records_at(store: Store, version: Version | None) -> _Past:
     """Return the records that a store had in an earlier state, without what was stored since."""
     database = Database()
+    if version is not None and isinstance(store, Remembering):
+        # A lake keeps its versions: what was erased since is in them, as long as nobody removes them.
+        then = store.as_of(version)
+        if then is not None:
+            database.add_record_facts(Columns(then.segments()))
+            return _Past(database, 0, inbox=then.version() != version)
     if version is None or store.version().generation != version.generation:
         database.add_record_facts(Columns(store.segments()))
         return _Past(database, None)
@@ -251,6 +268,8 @@ def _caveats(past: _Past, plan: ExchangePlan) -> Iterator[str]:
     elif past.lost:
         gone = "1 record" if past.lost == 1 else f"{past.lost:,} records"
         yield f"{gone} of that moment went since then: the reason is made again without"
+    if past.inbox:
+        yield "what waited in the inbox of the lake then, if anything did, is left out"
     if plan.select_have_uses_advertisements:
         yield "a selector reads what the peer advertised then, and that is not kept"
 

@@ -128,11 +128,10 @@ class Drawn:
         records = list(self.records if records is None else records)
         facts = [fact for record in records for fact in facts_of_record(record)]
         said = [f for r, c in self.claims().items() for f in advertisement_facts(r, self.peer, c)]
-        moment = Snapshot(Database(facts), self.runtime, said)
-        store = MemoryStore()
-        store.put_many(records)
+        database = Database(facts)
+        moment = Snapshot(database, self.runtime, said)
         have = frozenset(str(record.id) for record in records)
-        return Evaluation(self.rules.policy(LIMITS).evaluate(moment), have, store)
+        return Evaluation(self.rules.policy(LIMITS).evaluate(moment), have, database.version())
 
     def given(self, lake: Lake) -> Given:
         """Return the same for a lake: what is said lies in files."""

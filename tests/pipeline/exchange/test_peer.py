@@ -8,6 +8,7 @@ import pytest
 
 from lace.drive import Host, Party, interlace_in_process
 from lace.pipeline import LakePeer, erase, fsck, ingest
+from lace.porcelain import generate
 from lace.record import make_blob
 from lace.stores import Forgotten, MemoryStore, Refused, Stored
 from tests.interlace.pair import Clock
@@ -52,6 +53,17 @@ def test_a_fold_that_was_killed_before_it_was_over_leaves_nothing_twice(tmp_path
     with LakePeer(lake) as peer:
         assert [each for _, each in peer.ids()] == [record.id]
         assert peer.fold() is None
+
+
+def test_what_is_in_the_inbox_and_what_is_in_the_tables_is_read_together(tmp_path: Path) -> None:
+    records = list(generate(12, 40))
+    model = MemoryStore()
+    model.put_many(records)
+    with LakePeer(lake_of(tmp_path / "L", records[::2])) as peer:
+        peer.put_many(records[1::2])
+        ids = [record.id for record in records]
+        for room in (0, 1, 3000, 1 << 20):
+            assert peer.read_many(ids, room) == model.read_many(ids, room)
 
 
 def test_what_is_there_or_forgotten_stays_out_of_the_inbox(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 import pyarrow.parquet as pq
@@ -34,10 +34,16 @@ T = TypeVar("T")
 
 _MANY: Final = 1 << 40
 LAKE_LIMITS: Final = OperandLimits(
-    EvaluationLimits(_MANY, 1 << 22, _MANY, _MANY, 1 << 20, 1 << 44),
-    EvaluationLimits(_MANY, 1 << 22, _MANY, _MANY, 1 << 16, 1 << 42),
+    EvaluationLimits(_MANY, 1 << 22, _MANY, _MANY, 1 << 20, 1 << 38),
+    EvaluationLimits(_MANY, 1 << 22, _MANY, _MANY, 1 << 16, 1 << 34),
 )
-"""A lake has more facts than a laptop: what is left of the limits guards against rules that explode."""
+"""A lake has more facts than a laptop: what is left of the limits guards against rules that explode. Joins of
+a peer's rules may put out seventeen rows for each of a thousand million records. The bound does not depend on
+the lake: where a stranger's rules stop must say nothing about what they cannot see."""
+
+HELD_BYTES: Final = 2 << 30
+"""Rows of so many bytes one process holds while it decides, unless other limits say: rules that explode end
+with a word before the memory of the machine does."""
 
 SMALL_ROWS: Final = 200_000
 """So many facts are decided about in one task, as the engine does with a component that reads no more."""
@@ -148,7 +154,7 @@ class Here:
         self._cancel = cancel
         self._only = only
         self._rules = rules
-        self._policy = rules.policy(limits)
+        self._policy = rules.policy(OperandLimits(_bounded(limits.ours), _bounded(limits.peer)))
         self._held: tuple[object, Database] | None = None
 
     def may_send(self, snapshot: Snapshot, given: Given) -> frozenset[str]:
@@ -184,6 +190,10 @@ class Here:
         if self._held is None or self._held[0] != state:
             self._held = state, Database(_facts(snapshot, self._only))
         return self._held[1]
+
+
+def _bounded(limits: EvaluationLimits) -> EvaluationLimits:
+    return limits if limits.memory_bytes is not None else replace(limits, memory_bytes=HELD_BYTES)
 
 
 def _facts(snapshot: Snapshot, only: frozenset[Predicate] | None) -> Iterable[Fact]:

@@ -85,7 +85,7 @@ def keep_summary(
         except (BadSummary, BadDataFile) as error:
             if before is None:
                 raise
-            note(str(error))
+            note(f"{error}; it is made anew")
             kept, change = _make(lake, now, pinned, subject, decider, chosen, None, basis)
         if not commit:
             return Kept(kept.summary, kept.hashed, uncommitted=change.added)
@@ -100,7 +100,7 @@ def _find(now: Snapshot, key: str, note: Callable[[str], None]) -> Summary | Non
     try:
         return read_summary(now, key)
     except BadSummary as error:
-        note(str(error))
+        note(f"{error}; it is made anew")
         return None
 
 

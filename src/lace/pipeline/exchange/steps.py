@@ -156,7 +156,7 @@ class Steps:
                 doubted = [peer for peer in self.peers if peer.side.lake.where == error.fields["where"]]
                 if not at.startswith(DATA_OF_SUMMARIES) or not doubted or doubted[0] in self._doubted:
                     raise
-                self.notes.append(str(error))
+                self.notes.append(f"{error}; it is made anew")
             self._doubted.append(doubted[0])
             self.advertise(doubted[0], doubted=True)
 

@@ -38,7 +38,7 @@ class BadSummary(Corrupt):
     """A summary that is not what was committed."""
 
     code = "lake/bad-summary"
-    text = "a summary of {where} is damaged ({reason}); it is derived from the records and can be made again"
+    text = "a summary of {where} is damaged ({reason}); nothing is lost, it is derived from the records"
 
 
 class Partition(NamedTuple):
