@@ -9,7 +9,7 @@ Both sides prove who they are, so that advertisements name verifiers and are as 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -30,6 +30,7 @@ from lace.interlace import (
     RecordsEnded,
     RecordsSent,
     RecordsStored,
+    Schema,
     SendRecords,
     Settings,
     StoreFailed,
@@ -64,9 +65,9 @@ class Decision:
         """Tell whether the record is there."""
         return record in self.may_send
 
-    def fields(self, record: str) -> tuple[Claim, ...]:
+    def fields(self, records: Collection[str], schema: Schema) -> dict[str, tuple[Claim, ...]]:
         """Return the same few fields for every record."""
-        return self.claims
+        return dict.fromkeys(records, self.claims)
 
 
 class Shelf:
