@@ -77,7 +77,7 @@ def check(seeds: range) -> None:
         assert left == right, (seed, mode)
 
 
-@pytest.mark.req("050-214")
+@pytest.mark.req("050-214", "020-001")
 @pytest.mark.parametrize("start", range(0, 500, 50))
 def test_500_pairs_of_stores_cannot_be_told_apart(start: int) -> None:
     """What is hidden changes no byte that is sent."""
