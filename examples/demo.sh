@@ -122,7 +122,8 @@ run lace lake converge harbour museum --policy signed.policy
 
 title "The museum serves its lake over tcp; no Spark runs in an exchange"
 show lace serve tcp:127.0.0.1:0 --lake museum --policy museum.policy '&'
-lace serve tcp:127.0.0.1:0 --lake museum --policy museum.policy > served.txt 2> server.log &
+: > served.txt  # the shell may look before the server has made it
+lace serve tcp:127.0.0.1:0 --lake museum --policy museum.policy >> served.txt 2> server.log &
 server=$!
 address=
 while [ -z "$address" ]; do
