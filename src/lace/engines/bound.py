@@ -57,7 +57,7 @@ class BoundPipeline:
             if need.kind in ("test", "rank", "size") or argument == UNKNOWN:
                 self._others.append((at, need))
             elif argument is None:
-                table, _ = relations.resolve(need.what)
+                table = relations.resolve(need.what)
                 bases[table] = table.base
                 argument = self._reader(at, need, table)
             self._arguments.append(argument)
@@ -114,7 +114,7 @@ class BoundPipeline:
             return Answers(need.what, dictionary.text)
         if need.kind == "rank":
             return _rank_test(need.what, self._relations, budget)
-        start, stop = stretch(self._relations.resolve(need.what)[0], need.what.part, marks)
+        start, stop = stretch(self._relations.resolve(need.what), need.what.part, marks)
         return stop - start
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +20,23 @@ from lace.algebra import (
     AntiJoin,
     Budget,
     Column,
-    Constant,
     CountTest,
     Filter,
     Join,
-    Pipeline,
-    Place,
     RankTest,
-    Scan,
     SemiJoin,
 )
-from lace.engines.dictionary import UNKNOWN, Dictionary, Ids
+from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.index import PIECE, ColumnIndex, Rows
 from lace.engines.keys import RowKeys
+from lace.engines.layout import LaidStep, Pattern
+from lace.engines.prepared import PreparedPipeline
 from lace.engines.rank import ranks_before
 from lace.engines.relations import Marks, Relations, stretch
 from lace.engines.table import Table
 from lace.engines.tests import ColumnTests
 
 Mask = NDArray[np.bool_]
-Keeping = SemiJoin | AntiJoin | CountTest | RankTest | Filter
 
 
 @dataclass(slots=True)
@@ -54,23 +52,19 @@ class Bound:
         return Bound({name: column[chosen] for name, column in self.columns.items()}, count)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A scan against the columns that are bound already."""
+class Reading(NamedTuple):
+    """The rows that a scan means now, and how they have to fit."""
 
     table: Table
     start: int
     stop: int
-    bound: list[tuple[int, str]]
     fixed: list[tuple[int, int]]
-    fresh: dict[str, int]
-    """The first place of each column that the scan binds."""
-    equal: list[tuple[int, int]]
-    """Places that must hold the same value, because a column stands at both."""
+    """Places and what they hold."""
+    pattern: Pattern
 
     def whole(self) -> bool:
         """Tell whether every row of the table is meant."""
-        return self.start == 0 and self.stop == len(self.table)
+        return self.start == 0 and self.stop == self.table.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +80,12 @@ class Found:
 class _Heads:
     """Collects rows of the head."""
 
-    def __init__(self, pipeline: Pipeline, dictionary: Dictionary, budget: Budget, where: object) -> None:
-        self._project = pipeline.project
-        self._head = pipeline.head
+    def __init__(self, prepared: PreparedPipeline, dictionary: Dictionary, budget: Budget) -> None:
+        self._project = prepared.pipeline.project
+        self._head = prepared.pipeline.head
         self._dictionary = dictionary
         self._budget = budget
-        self._where = where
+        self._where = prepared
         self._pieces: list[list[Ids]] = []
         self._count = self._held = 0
 
@@ -131,13 +125,6 @@ class _Heads:
         return Found(self._count, self._together() if self._pieces else [])
 
 
-def _last_read(pipeline: Pipeline) -> dict[str, int]:
-    """Return the last step that reads each column; the head comes after all of them."""
-    last = {name: at for at, step in enumerate(pipeline.steps) for name in step.columns()}
-    last.update((term.name, len(pipeline.steps)) for term in pipeline.project if isinstance(term, Column))
-    return last
-
-
 def _together(pieces: list[Bound]) -> Bound:
     if len(pieces) == 1:
         return pieces[0]
@@ -153,11 +140,10 @@ class ColumnarRunner:
         self._tests = ColumnTests(relations.dictionary)
         self._asked: dict[tuple[Table, int], int] = {}
 
-    def run(self, pipeline: Pipeline, marks: Marks, budget: Budget, where: object) -> Found:
+    def run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget) -> Found:
         """Return the columns of the head, as far as rows came through."""
-        steps = pipeline.steps
-        last = _last_read(pipeline)
-        found = _Heads(pipeline, self._relations.dictionary, budget, where)
+        steps = prepared.layout
+        found = _Heads(prepared, self._relations.dictionary, budget)
         # A join may have very many rows: they go on through the later steps a piece at a time.
         waiting: list[tuple[int, Iterator[Bound]]] = [(0, iter([Bound({}, 1)]))]
         while waiting:
@@ -167,34 +153,40 @@ class ColumnarRunner:
                 waiting.pop()
                 continue
             while rows.count and at < len(steps):
-                step = steps[at]
+                laid = steps[at]
                 at += 1
-                if isinstance(step, Join):
-                    pattern = self._pattern(step.scan, rows, marks)
-                    left = [name for name in rows.columns if last[name] >= at]
-                    waiting.append((at, self._joined(rows, left, pattern, budget, where)))
+                if type(laid.step) is Join and laid.pattern is not None:
+                    reading = self._reading(laid.pattern, marks)
+                    waiting.append((at, self._joined(rows, laid.left, reading, budget, prepared)))
                     break
-                rows = self._step(rows, step, marks, budget, where)
+                rows = self._step(rows, laid, marks, budget, prepared)
             else:
                 if rows.count:
                     found.add(rows)
         return found.all()
 
-    def _step(self, rows: Bound, step: Keeping, marks: Marks, budget: Budget, where: object) -> Bound:
+    def _step(
+        self, rows: Bound, laid: LaidStep, marks: Marks, budget: Budget, where: PreparedPipeline
+    ) -> Bound:
+        step, pattern, _ = laid
+        if pattern is not None:
+            budget.check_time(where)
+            reading = self._reading(pattern, marks)
+            match step:
+                case SemiJoin():
+                    return self._kept(rows, self._partnered(rows, reading, budget, where))
+                case AntiJoin():
+                    return self._kept(rows, ~self._partnered(rows, reading, budget, where))
+                case CountTest():
+                    counts = self._partners(rows, reading, budget, where)
+                    return self._kept(rows, compare_counts(counts, step.op, step.bound))
         match step:
-            case SemiJoin(scan):
-                return self._kept(rows, self._partners(rows, scan, marks, budget, where) > 0)
-            case AntiJoin(scan):
-                return self._kept(rows, self._partners(rows, scan, marks, budget, where) == 0)
-            case CountTest(scan, op, bound):
-                counts = self._partners(rows, scan, marks, budget, where)
-                return self._kept(rows, compare_counts(counts, op, bound))
             case RankTest():
-                wanted = rows.columns[step.item.name]
-                counts = ranks_before(step, wanted, self._relations, budget)
+                counts = ranks_before(step, rows.columns[step.item.name], self._relations, budget)
                 return self._kept(rows, compare_counts(counts, step.op, step.bound))
-            case Filter(test):
-                return self._kept(rows, self._tests.mask(test, rows.columns, rows.count))
+            case Filter():
+                return self._kept(rows, self._tests.mask(step.test, rows.columns, rows.count))
+        raise AssertionError(f"a step that keeps nothing: {step}")
 
     @staticmethod
     def _kept(rows: Bound, mask: Mask | bool) -> Bound:
@@ -202,53 +194,40 @@ class ColumnarRunner:
             return rows if mask else Bound(rows.columns, 0)
         return rows if mask.all() else rows.take(mask)
 
-    def _pattern(self, scan: Scan, rows: Bound, marks: Marks) -> Pattern:
-        table, places = self._relations.resolve(scan)
-        start, stop = stretch(table, scan.part, marks)
+    def _reading(self, pattern: Pattern, marks: Marks) -> Reading:
+        table = self._relations.resolve(pattern.scan)
+        start, stop = stretch(table, pattern.scan.part, marks)
         find = self._relations.dictionary.find
-        bound: list[tuple[int, str]] = []
-        fixed: list[tuple[int, int]] = []
-        fresh: dict[str, int] = {}
-        equal: list[tuple[int, int]] = []
-        place: Place
-        for at, place in enumerate(places):
-            if isinstance(place, Constant):
-                fixed.append((at, find(place.value)))
-            elif isinstance(place, Column):
-                if place.name in rows.columns:
-                    bound.append((at, place.name))
-                elif place.name in fresh:
-                    equal.append((fresh[place.name], at))
-                else:
-                    fresh[place.name] = at
-        return Pattern(table, start, stop, bound, fixed, fresh, equal)
+        return Reading(table, start, stop, [(at, find(text)) for at, text in pattern.fixed], pattern)
 
-    def _selected(self, pattern: Pattern) -> Rows | slice:
+    def _selected(self, reading: Reading) -> Rows | slice:
         """Return the rows of the table that fit by themselves."""
-        columns = pattern.table.columns(pattern.start, pattern.stop)
-        mask: Mask | None = None
-        for at, id in pattern.fixed:
-            mask = columns[at] == id if mask is None else mask & (columns[at] == id)
-        for at, other in pattern.equal:
-            same = columns[at] == columns[other]
-            mask = same if mask is None else mask & same
-        if mask is None:
-            return slice(pattern.start, pattern.stop)
-        return np.flatnonzero(mask) + pattern.start
+        columns = reading.table.columns(reading.start, reading.stop)
+        checks = [columns[at] == id for at, id in reading.fixed]
+        checks += [columns[at] == columns[other] for at, other in reading.pattern.equal]
+        if not checks:
+            return slice(reading.start, reading.stop)
+        return np.flatnonzero(_all_of(checks)) + reading.start
 
     def _joined(
-        self, rows: Bound, kept_names: list[str], pattern: Pattern, budget: Budget, where: object
+        self,
+        rows: Bound,
+        left_names: tuple[str, ...],
+        reading: Reading,
+        budget: Budget,
+        where: PreparedPipeline,
     ) -> Iterator[Bound]:
         """Yield what a join puts out, in pieces of bounded size, with the columns that are read after it."""
-        rest = Bound({name: rows.columns[name] for name in kept_names}, rows.count)
-        if not pattern.bound:
-            yield from self._crossed(rest, pattern, budget, where)
+        rest = Bound({name: rows.columns[name] for name in left_names}, rows.count)
+        fresh = reading.pattern.fresh
+        if not reading.pattern.bound:
+            yield from self._crossed(rest, reading, budget, where)
             return
-        width = 4 * (len(rest.columns) + len(pattern.fresh))
-        columns = pattern.table.columns()
+        width = 4 * (len(left_names) + len(fresh))
+        columns = reading.table.columns()
         pieces: list[Bound] = []
         held = 0
-        for left, right in self._pairs(rows, pattern):
+        for left, right in self._pairs(rows, reading):
             count = len(left)
             budget.take_steps(count, where)
             budget.check_time(where)
@@ -257,18 +236,21 @@ class ColumnarRunner:
                 pieces, held = [], 0
             held += count
             budget.check_memory(held * width, where)
-            kept = rest.take(left)
-            found = {name: columns[at][right] for name, at in pattern.fresh.items()}
-            pieces.append(Bound({**kept.columns, **found}, count))
+            paired = {name: column[left] for name, column in rest.columns.items()}
+            for name, at in fresh:
+                paired[name] = columns[at][right]
+            pieces.append(Bound(paired, count))
         if held:
             yield _together(pieces)
 
-    def _crossed(self, rows: Bound, pattern: Pattern, budget: Budget, where: object) -> Iterator[Bound]:
+    def _crossed(
+        self, rows: Bound, reading: Reading, budget: Budget, where: PreparedPipeline
+    ) -> Iterator[Bound]:
         """Yield every row with every row of a scan."""
-        columns, chosen = pattern.table.columns(), self._selected(pattern)
+        columns, chosen = reading.table.columns(), self._selected(reading)
         count = chosen.stop - chosen.start if isinstance(chosen, slice) else len(chosen)
         budget.take_steps(rows.count * count, where)
-        found = {name: columns[at][chosen] for name, at in pattern.fresh.items()}
+        found = {name: columns[at][chosen] for name, at in reading.pattern.fresh}
         if rows.count == 1 and not rows.columns:
             yield Bound(found, count)
             return
@@ -282,27 +264,29 @@ class ColumnarRunner:
             crossed = {name: np.tile(column, some) for name, column in found.items()}
             yield Bound({**rows.take(left).columns, **crossed}, some * count)
 
-    def _pairs(self, rows: Bound, pattern: Pattern) -> Iterator[tuple[Rows, Rows]]:
+    def _pairs(self, rows: Bound, reading: Reading) -> Iterator[tuple[Rows, Rows]]:
         """Yield (rows, rows of the table) wherever they agree, in pieces of bounded size."""
-        table = pattern.table
-        place, name = self._best_place(pattern)
+        table = reading.table
+        place, name = self._best_place(reading)
         wanted = rows.columns[name]
-        oldest = int(wanted.min()) if len(wanted) else UNKNOWN
-        if not len(wanted) or oldest >= table.domain:
-            # Texts that are newer than all that the table holds.
+        if not len(wanted):
+            return
+        first = table.first_row_with(int(wanted.min()))
+        if first >= reading.stop:
+            # Texts that are newer than all that is looked at.
             return
         asked = self._asked[table, place] = self._asked.get((table, place), 0) + 1
-        if table.has_column_index(place) or len(table) <= 2 * len(wanted) or asked > 2:
+        if table.has_column_index(place) or table.size <= 2 * len(wanted) or asked > 2:
             for left, right in table.column_index(place).pairs(wanted):
-                yield self._agreeing(rows, pattern, left, right, place)
-        else:
-            # Few rows against a large relation that was never asked so: index the few.
-            first = table.first_row_with(oldest)
-            numbers = self._holding(table.columns(first)[place], wanted) + first
-            index = ColumnIndex()
-            index.extend(wanted, len(self._relations.dictionary), len(numbers))
-            for right, left in index.pairs(table.columns()[place][numbers]):
-                yield self._agreeing(rows, pattern, left, numbers[right], place)
+                yield self._agreeing(rows, reading, left, right, place)
+            return
+        # Few rows against a large relation that was never asked so: index the few.
+        column = table.columns()[place]
+        numbers = self._holding(column[first:], wanted) + first
+        index = ColumnIndex()
+        index.extend(wanted, len(self._relations.dictionary), len(numbers))
+        for right, left in index.pairs(column[numbers]):
+            yield self._agreeing(rows, reading, left, numbers[right], place)
 
     def _holding(self, column: Ids, wanted: Ids) -> Rows:
         """Return which rows of a column hold a wanted value."""
@@ -311,55 +295,82 @@ class ColumnarRunner:
         return np.flatnonzero(marked[column])
 
     def _agreeing(
-        self, rows: Bound, pattern: Pattern, left: Rows, right: Rows, place: int
+        self, rows: Bound, reading: Reading, left: Rows, right: Rows, place: int
     ) -> tuple[Rows, Rows]:
-        columns = pattern.table.columns()
-        keep: Mask | None = None
-        checks = [columns[at][right] == id for at, id in pattern.fixed]
-        checks += [columns[at][right] == columns[other][right] for at, other in pattern.equal]
-        checks += [columns[at][right] == rows.columns[n][left] for at, n in pattern.bound if at != place]
-        if not pattern.whole():
-            checks.append((right >= pattern.start) & (right < pattern.stop))
-        for check in checks:
-            keep = check if keep is None else keep & check
-        return (left, right) if keep is None else (left[keep], right[keep])
+        _, bound, fixed, _, equal = reading.pattern
+        checks = []
+        if fixed or equal or len(bound) > 1:
+            columns = reading.table.columns()
+            checks = [columns[at][right] == id for at, id in reading.fixed]
+            checks += [columns[at][right] == columns[other][right] for at, other in equal]
+            checks += [columns[at][right] == rows.columns[n][left] for at, n in bound if at != place]
+        if reading.start > 0:
+            checks.append(right >= reading.start)
+        if reading.stop < reading.table.size:
+            checks.append(right < reading.stop)
+        if not checks:
+            return left, right
+        keep = _all_of(checks)
+        return left[keep], right[keep]
 
     @staticmethod
-    def _best_place(pattern: Pattern) -> tuple[int, str]:
-        for at, name in pattern.bound:
-            if pattern.table.has_column_index(at):
+    def _best_place(reading: Reading) -> tuple[int, str]:
+        bound = reading.pattern.bound
+        for at, name in bound:
+            if reading.table.has_column_index(at):
                 return at, name
-        return pattern.bound[0]
+        return bound[0]
 
-    def _partners(self, rows: Bound, scan: Scan, marks: Marks, budget: Budget, where: object) -> Rows:
+    def _partnered(self, rows: Bound, reading: Reading, budget: Budget, where: PreparedPipeline) -> Mask:
+        """Tell which rows have one that agrees with them in the scan."""
+        if self._is_row(reading):
+            return reading.table.contains(self._rows_asked(rows, reading))
+        return self._partners(rows, reading, budget, where) > 0
+
+    @staticmethod
+    def _is_row(reading: Reading) -> bool:
+        """Tell whether the scan asks for one row of a table, whole, for each row before it."""
+        bound, arity = reading.pattern.bound, reading.table.arity
+        return bool(bound) and len(bound) + len(reading.fixed) == arity and reading.whole()
+
+    @staticmethod
+    def _rows_asked(rows: Bound, reading: Reading) -> list[Ids]:
+        asked: list[Ids] = [np.empty(0, np.int32)] * reading.table.arity
+        for at, name in reading.pattern.bound:
+            asked[at] = rows.columns[name]
+        for at, id in reading.fixed:
+            asked[at] = np.full(rows.count, id, np.int32)
+        return asked
+
+    def _partners(self, rows: Bound, reading: Reading, budget: Budget, where: PreparedPipeline) -> Rows:
         """Return how many rows of the scan agree with each row."""
-        budget.check_time(where)
-        pattern = self._pattern(scan, rows, marks)
-        table = pattern.table
-        if not pattern.bound:
+        table, bound = reading.table, reading.pattern.bound
+        if not bound:
             if table.arity == 0:
-                count = pattern.stop - pattern.start
+                count = reading.stop - reading.start
             else:
-                chosen = self._selected(pattern)
+                chosen = self._selected(reading)
                 count = chosen.stop - chosen.start if isinstance(chosen, slice) else len(chosen)
             return np.full(rows.count, count, np.int64)
-        if len(pattern.bound) + len(pattern.fixed) == table.arity and pattern.whole():
-            given: list[Ids] = [np.empty(0, np.int32)] * table.arity
-            for at, name in pattern.bound:
-                given[at] = rows.columns[name]
-            for at, id in pattern.fixed:
-                given[at] = np.full(rows.count, id, np.int32)
-            return table.contains(given).astype(np.int64)
-        at, name = pattern.bound[0]
+        if self._is_row(reading):
+            return table.contains(self._rows_asked(rows, reading)).astype(np.int64)
+        at, name = bound[0]
         wanted = rows.columns[name]
-        if len(pattern.bound) == 1 and 8 * len(wanted) > len(table):
-            keys = table.columns()[at][self._selected(pattern)]
+        if len(bound) == 1 and 8 * len(wanted) > len(table):
+            keys = table.columns()[at][self._selected(reading)]
             return np.bincount(keys, minlength=len(self._relations.dictionary))[wanted]
         counts = np.zeros(rows.count, np.int64)
-        for left, _ in self._pairs(rows, pattern):
+        for left, _ in self._pairs(rows, reading):
             budget.check_time(where)
             counts += np.bincount(left, minlength=rows.count)
         return counts
+
+
+def _all_of(checks: list[Mask]) -> Mask:
+    keep = checks[0]
+    for check in checks[1:]:
+        keep &= check
+    return keep
 
 
 def compare_counts(counts: Rows, op: str, bound: int) -> Mask:

@@ -269,7 +269,7 @@ class Driver:
         """Run what starts from something new; return what brought rows."""
         outputs = []
         for delta in deltas:
-            table, _ = self.relations.resolve(delta.scan)
+            table = self.relations.resolve(delta.scan)
             old, size = marks.get(table), table.size
             if old is not None and old < size:
                 output = self._run(delta.prepared, marks, budget, size - old <= FEW)
@@ -291,7 +291,7 @@ class Driver:
         if rows is not None:
             cost.rows += len(rows)
         else:
-            found = self._columnar.run(prepared.pipeline, marks, budget, prepared)
+            found = self._columnar.run(prepared, marks, budget)
             cost.rows += found.count
             columns = found.columns or None
             if found.count and columns is None:
@@ -311,13 +311,13 @@ class Driver:
             return False
         if prepared.first is None:
             return True
-        table, _ = self.relations.resolve(prepared.first)
+        table = self.relations.resolve(prepared.first)
         start, stop = stretch(table, prepared.first.part, marks)
         if stop - start <= FEW:
             return True
         if stop - start > SMALL:
             return False
-        return all(len(self.relations.resolve(scan)[0]) <= SMALL for scan in prepared.scans)
+        return all(len(self.relations.resolve(scan)) <= SMALL for scan in prepared.scans)
 
     def _add(self, outputs: list[Output], budget: Budget) -> int:
         """Add what a round derived; return how many rows were new."""

@@ -61,8 +61,9 @@ class _Run:
     def spans(self, wanted: Ids) -> tuple[Rows, Rows]:
         """Return where the rows of each wanted value begin in `order`, and how many there are."""
         if self._starts is not None:
-            # Values that came after this run was made, or that nothing holds, have no rows in it.
-            inside = (wanted >= 0) & (wanted < len(self._starts) - 1)
+            # Values that came after this run was made, or that nothing holds, have no rows in it; a negative
+            # one is a very large one without its sign.
+            inside = wanted.view(np.uint32) < len(self._starts) - 1
             safe = wanted if inside.all() else np.where(inside, wanted, 0)
             begins = self._starts[safe]
             counts = self._starts[safe + 1] - begins
@@ -128,21 +129,25 @@ class ColumnIndex:
         """Yield (positions in wanted, rows) for every row that holds a wanted value, in bounded pieces."""
         if not len(wanted):
             return
-        oldest, last = int(wanted.min()), int(wanted.max())
+        many = len(self._runs) > 1
+        oldest, last = (int(wanted.min()), int(wanted.max())) if many else (0, 0)
         for run in self._runs:
-            if last < run.oldest or oldest > run.last:
+            if many and (last < run.oldest or oldest > run.last):
                 continue
             begins, counts = run.spans(wanted)
-            if counts.min() == 1 == counts.max() and len(counts) <= PIECE:
+            found = int(counts.sum())
+            if not found:
+                continue
+            if found == len(counts) <= PIECE and counts.all():
                 # One partner for each: nothing has to be laid out.
                 yield np.arange(len(wanted)), run.order[begins]
                 continue
-            for start, stop in _pieces(counts):
-                many = counts[start:stop]
-                left = np.repeat(np.arange(start, stop), many)
+            for start, stop in _pieces(counts) if found > PIECE else ((0, len(counts)),):
+                some = counts[start:stop]
+                left = np.repeat(np.arange(start, stop), some)
                 # The rows of one value are consecutive in `order`: count up from where each begins.
-                shift = begins[start:stop] - np.cumsum(many) + many
-                yield left, run.order[np.repeat(shift, many) + np.arange(len(left))]
+                shift = begins[start:stop] - np.cumsum(some) + some
+                yield left, run.order[np.repeat(shift, some) + np.arange(len(left))]
 
     def rows(self, wanted: int) -> list[int]:
         """Return the rows that hold one value."""
@@ -164,8 +169,6 @@ class ColumnIndex:
 def _pieces(counts: Rows) -> list[tuple[int, int]]:
     """Cut rows into stretches whose partners are few enough to hold at once."""
     ends = np.cumsum(counts)
-    if not len(ends) or ends[-1] <= PIECE:
-        return [(0, len(counts))]
     cuts = np.searchsorted(ends, np.arange(PIECE, int(ends[-1]) + PIECE, PIECE), "left") + 1
     edges = np.unique(np.concatenate(([0], np.minimum(cuts, len(counts)), [len(counts)])))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -205,7 +205,11 @@ class RowKeys:
         size = len(columns[0])
         if self._arity == 1:
             column = columns[0]
-            inside = (column >= 0) & (column < len(self._bitmap))
+            inside = column.view(np.uint32) < len(
+                self._bitmap
+            )  # what is negative is very large without a sign
+            if inside.all():
+                return self._bitmap[column]
             return np.asarray(inside & self._bitmap[np.where(inside, column, 0)])
         if self._tuples is not None:
             rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from lace.algebra import (
     Component,
@@ -20,26 +19,37 @@ from lace.algebra import (
     scans,
     strict_scans,
 )
+from lace.engines.layout import LaidStep, lay_out
 from lace.engines.quick import MOST_LOOPS, QuickPipeline
 from lace.engines.relations import Source, source_of
 from lace.facts import Predicate
 
 
-class PreparedPipeline(NamedTuple):
-    """One pipeline with its function, made when it is first needed."""
+class PreparedPipeline:
+    """One pipeline; its function and its layout are made when they are first needed."""
 
-    rule: int
-    pipeline: Pipeline
-    scans: tuple[Scan, ...]
-    first: Scan | None
-    """What it starts from; None where it starts with a test."""
-    own: tuple[Predicate, ...]
-    """The predicates of its own component that it joins."""
-    loops: bool
-    """Whether it can be a function."""
-    derived: frozenset[Predicate]
-    """What the program derives."""
-    functions: list[QuickPipeline]
+    __slots__ = ("_derived", "_layout", "_quick", "first", "loops", "own", "pipeline", "rule", "scans")
+
+    def __init__(
+        self, component: Component, rule: int, pipeline: Pipeline, derived: frozenset[Predicate]
+    ) -> None:
+        steps = pipeline.steps
+        start = steps[0] if steps else None
+        self.rule = rule
+        self.pipeline = pipeline
+        self.scans = tuple(scans(pipeline))
+        self.first: Scan | None = start.scan if type(start) is Join else None
+        """What it starts from; None where it starts with a test."""
+        self.own: tuple[Predicate, ...] = ()
+        """The predicates of its own component that it joins."""
+        if component.recursive:
+            joined = [step.scan.predicate for step in steps if isinstance(step, (Join, SemiJoin))]
+            self.own = tuple([predicate for predicate in joined if predicate in component.predicates])
+        self.loops = suits_loops(pipeline)
+        """Whether it can be a function."""
+        self._derived = derived
+        self._quick: QuickPipeline | None = None
+        self._layout: tuple[LaidStep, ...] | None = None
 
     def __str__(self) -> str:
         return rule_name(self.rule, self.pipeline.head)
@@ -47,9 +57,16 @@ class PreparedPipeline(NamedTuple):
     @property
     def quick(self) -> QuickPipeline:
         """The pipeline as a function."""
-        if not self.functions:
-            self.functions.append(QuickPipeline(self.pipeline, self.derived))
-        return self.functions[0]
+        if self._quick is None:
+            self._quick = QuickPipeline(self.pipeline, self._derived)
+        return self._quick
+
+    @property
+    def layout(self) -> tuple[LaidStep, ...]:
+        """What each step reads and binds over columns."""
+        if self._layout is None:
+            self._layout = lay_out(self.pipeline, self._derived)
+        return self._layout
 
 
 class PreparedDelta:
@@ -72,7 +89,7 @@ class PreparedDelta:
         """The pipeline."""
         if self._prepared is None:
             pipeline = delta(self._rule, self._at)
-            self._prepared = _pipeline(self._component, self._rule.rule, pipeline, self._derived)
+            self._prepared = PreparedPipeline(self._component, self._rule.rule, pipeline, self._derived)
         return self._prepared
 
 
@@ -82,7 +99,7 @@ class PreparedComponent:
     def __init__(self, component: Component, derived: frozenset[Predicate]) -> None:
         self.component = component
         self.wholes = tuple(
-            [_pipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
+            [PreparedPipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
         )
         self._derived = derived
 
@@ -181,20 +198,3 @@ def suits_loops(pipeline: Pipeline) -> bool:
     """Tell whether a pipeline can be a function: Python bounds how deep loops stand in each other."""
     steps = pipeline.steps
     return len(steps) <= MOST_LOOPS or sum(type(step) is Join for step in steps) <= MOST_LOOPS
-
-
-def _pipeline(
-    component: Component, rule: int, pipeline: Pipeline, derived: frozenset[Predicate]
-) -> PreparedPipeline:
-    steps = pipeline.steps
-    first = steps[0] if steps else None
-    own: list[Predicate] = []
-    if component.recursive:
-        own = [
-            step.scan.predicate
-            for step in steps
-            if isinstance(step, (Join, SemiJoin)) and step.scan.predicate in component.predicates
-        ]
-    start = first.scan if type(first) is Join else None
-    read, loops = tuple(scans(pipeline)), suits_loops(pipeline)
-    return PreparedPipeline(rule, pipeline, read, start, tuple(own), loops, derived, [])

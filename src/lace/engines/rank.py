@@ -76,11 +76,11 @@ def _key(level: Level, scan: Scan, who: Column, shared: str | None) -> str:
 
 def _side(scan: Scan, who: Column, key: str, relations: Relations) -> _Side:
     assert scan.part is Part.ALL
-    table, places = relations.resolve(scan)
+    table = relations.resolve(scan)
     columns = table.columns()
     mask = np.ones(len(table), np.bool_)
     first: dict[str, int] = {}
-    for at, place in enumerate(places):
+    for at, place in enumerate(relations.places(scan)):
         if isinstance(place, Constant):
             mask &= columns[at] == relations.dictionary.find(place.value)
         elif isinstance(place, Column):

@@ -53,6 +53,14 @@ def source_of(scan: Scan, derived: Collection[Predicate]) -> Source:
     return Source(scan.predicate, place.value if isinstance(place, Constant) else None, scan.view)
 
 
+def places_left(scan: Scan, derived: Collection[Predicate]) -> tuple[Place, ...]:
+    """Return what is left to check at each place of a scan: not the name that its part is kept under."""
+    at = PARTED.get(scan.predicate)
+    if at is None or scan.predicate in derived or not isinstance(scan.places[at], Constant):
+        return scan.places
+    return (*scan.places[:at], None, *scan.places[at + 1 :])
+
+
 Marks = dict[Table, int]
 Stretch = tuple[Table, int]
 """The first rows of a table."""
@@ -100,7 +108,7 @@ class Relations:
         """After how many changes all parts of a relation became one table as well."""
         self._derived: set[Predicate] = set()
         self._owned: set[Table] = set()
-        self._resolved: dict[int, tuple[Scan, tuple[Table, tuple[Place, ...]]]] = {}
+        self._resolved: dict[int, tuple[Scan, Table]] = {}
         self._named: dict[Source, Table] = {}
         self._seen: dict[Source, SeenRelation] = {}
 
@@ -202,18 +210,18 @@ class Relations:
     def _part_place(self, predicate: Predicate) -> int | None:
         return None if predicate in self._derived else PARTED.get(predicate)
 
-    def resolve(self, scan: Scan) -> tuple[Table, tuple[Place, ...]]:
-        """Return the table that a scan reads, and what is left to check at each place."""
+    def resolve(self, scan: Scan) -> Table:
+        """Return the table that a scan reads."""
         known = self._resolved.get(id(scan))
         if known is not None and known[0] is scan:
             return known[1]
-        source = source_of(scan, self._derived)
-        table, places = self.at(source), scan.places
-        if source.name is not None:
-            at = PARTED[scan.predicate]
-            places = (*places[:at], None, *places[at + 1 :])
-        self._resolved[id(scan)] = (scan, (table, places))
-        return table, places
+        table = self.at(source_of(scan, self._derived))
+        self._resolved[id(scan)] = (scan, table)
+        return table
+
+    def places(self, scan: Scan) -> tuple[Place, ...]:
+        """Return what is left to check at each place of a scan."""
+        return places_left(scan, self._derived)
 
     def at(self, source: Source) -> Table:
         """Return the table that holds what a source means."""

@@ -194,6 +194,8 @@ class Table:
 
     def first_row_with(self, text: int) -> int:
         """Return a number such that no row before it holds this text or a newer one."""
+        if text >= self.domain:
+            return self.size
         at = bisect_right(self._zones, (text, self.size)) - 1
         return self._zones[at][1] if at >= 0 else 0
 
