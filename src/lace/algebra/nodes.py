@@ -83,6 +83,7 @@ class Scan:
         for place in self.places:
             if type(place) is Column:
                 names.append(place.name)
+        # The one time that a node is written to, before anybody has it.
         self.names = tuple(dict.fromkeys(names) if len(names) > 1 else names)  # type: ignore[misc]
 
     def columns(self) -> tuple[str, ...]:

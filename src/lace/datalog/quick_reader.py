@@ -208,6 +208,7 @@ class _Reader:
             raise _Unusual
         if len(set(parts)) < len(parts):
             steps = list(dict.fromkeys(steps))
+        # No `_` stands in a head: the pattern of a line says so.
         self._rules[line] = Pipeline(tuple(steps), head.predicate, head.places)  # type: ignore[arg-type]
 
     def _step(self, part: str) -> Step | None:
@@ -249,6 +250,7 @@ class _Reader:
     def _operands(self, terms: list[str]) -> tuple[Term, ...]:
         if "_" in terms:
             raise _Unusual
+        # Only `_` is no term.
         return self._places(terms)  # type: ignore[return-value]
 
     def _test(self, name: str, inside: str) -> Test:
@@ -280,6 +282,7 @@ class _Reader:
             for step in pipeline.steps:
                 if type(step) is Filter:
                     continue
+                # Ranks come with the rewrites: what is read here is a filter or scans something.
                 on = step.scan.predicate  # type: ignore[union-attr]
                 if on in unreadable:
                     raise _Unusual

@@ -140,12 +140,14 @@ class DatabaseVersion:
     ) -> EmbeddedEvaluation:
         """Run a program over the facts, over others, and over relations that are handed to it whole."""
         given = by_predicate(facts)
+        if not given and not handed and program.unranked is None:
+            known = self._database._prepare(program)
+            return EmbeddedEvaluation(known.prepared, self.facts, budget, self._run_whole(known, budget))
         budget.check_runtime(sum(map(len, given.values())), "facts of this evaluation")
         relations = self.facts.fork()
-        if given:
-            with typed(given):
-                for predicate, rows in given.items():
-                    relations.add(predicate, rows)
+        with typed(given):
+            for predicate, rows in given.items():
+                relations.add(predicate, rows)
         taken: dict[Predicate, Taken] = {}
         for predicate, relation in handed.items():
             if relations.size(predicate) or not predicate.arity:
@@ -153,14 +155,18 @@ class DatabaseVersion:
             taken[predicate] = take(relations, self.facts, predicate, relation, None, {}).taken
         if program.unranked is not None and any(relations.size(pairs) for pairs in program.ranked()):
             program = program.unranked
-        database = self._database
-        known = database._prepare(program)
-        outcome = None
-        if not given and not taken and self.facts.changes == database.relations.changes:
-            outcome = known.whole_over(database.relations).run(budget)
-        evaluation = EmbeddedEvaluation(known.prepared, relations, budget, outcome)
-        evaluation._over, evaluation._taken, evaluation._touched = self.facts, taken, set(given)
-        return evaluation
+        known = self._database._prepare(program)
+        outcome = None if given or taken else self._run_whole(known, budget)
+        return EmbeddedEvaluation(
+            known.prepared, self.facts, budget, outcome, relations=relations, taken=taken, touched=set(given)
+        )
+
+    def _run_whole(self, known: _Prepared, budget: Budget) -> Outcome | None:
+        """Run a small program over few facts, where these are still those of the database."""
+        relations = self._database.relations
+        if self.facts.changes != relations.changes:
+            return None
+        return known.whole_over(relations).run(budget)
 
 
 class _Prepared:
@@ -185,10 +191,25 @@ class EmbeddedEvaluation:
     """A program with its facts resident."""
 
     def __init__(
-        self, prepared: PreparedProgram, relations: Relations, budget: Budget, outcome: Outcome | None = None
+        self,
+        prepared: PreparedProgram,
+        over: FactsVersion,
+        budget: Budget,
+        outcome: Outcome | None,
+        *,
+        relations: Relations | None = None,
+        taken: dict[Predicate, Taken] | None = None,
+        touched: set[Predicate] | None = None,
     ) -> None:
         self._prepared = prepared
-        self._relations = relations
+        self._over = over
+        """The version of the database that it runs over."""
+        if relations is not None:
+            self._relations = relations
+        self._taken = {} if taken is None else taken
+        """What was handed over last."""
+        self._touched = set() if touched is None else touched
+        """Relations that hold other facts than those of the database."""
         self._outcome = outcome
         self._driving: Driver | None = None
         self._latest: Callable[[], EmbeddedResult | None] = _nobody
@@ -200,17 +221,16 @@ class EmbeddedEvaluation:
         """Whether every table that the program reads has been made."""
         self._most_given: int | None = None
         """No more base facts than this are read, as far as they have been counted."""
-        self._over: FactsVersion | None = None
-        """The version of the database that it runs over."""
-        self._touched: set[Predicate] = set()
-        """Relations that hold other facts than those of the database."""
-        self._taken: dict[Predicate, Taken] = {}
-        """What was handed over last."""
         if outcome is None:
-            self._driving = Driver(prepared, relations)
+            self._driving = Driver(prepared, self._relations)
             self._check_base(budget, derived=False)
             self._driving.evaluate(budget)
             self._check_base(budget, derived=True)
+
+    @cached_property
+    def _relations(self) -> Relations:
+        """The facts, apart from those of the database; whoever only counts answers never needs them."""
+        return self._over.fork()
 
     def _driver(self) -> Driver:
         """Return the driver; after a run of the whole program it is made when more than answers is wanted."""
@@ -293,7 +313,7 @@ class EmbeddedEvaluation:
 
         None where the facts are not those that this runs over, and more: then nothing was done.
         """
-        if not isinstance(records, DatabaseVersion) or self._over is None:
+        if not isinstance(records, DatabaseVersion):
             return None
         grown = records.facts.since(self._over)
         if grown is None:
@@ -393,7 +413,6 @@ class EmbeddedEvaluation:
                         change.grown.add(source)
         for predicate, relation in handed.items():
             before = len(relations.table(predicate))
-            assert self._over is not None, "who is handed something runs over a version"
             known = self._taken.get(predicate)
             difference = take(relations, self._over, predicate, relation, known, marks)
             self._taken[predicate] = difference.taken

@@ -245,6 +245,7 @@ class LakePeer(LakeStore):
             yield from super().segments(after)
         yield from self.inbox.segments(max(0, after - self._rows_below))
 
+    # A lake takes nothing in and refuses by type; this one takes it into its inbox.
     def put(self, record: Record) -> Stored:  # type: ignore[override]
         """Keep a record in the inbox."""
         return self.put_many([record])[0]

@@ -84,6 +84,7 @@ def _handler(session: SparkSession, tell: Callable[[SparkWork], None]) -> Iterat
                 board.see(operation_id or "", stage.stage_id, stage.num_completed_tasks, stage.num_tasks)
             tell(board.total())
 
+    # Any callable will do; the type is an abstract class that nobody has to derive from.
     session.registerProgressHandler(handle)  # type: ignore[arg-type]
     try:
         yield

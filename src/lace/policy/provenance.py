@@ -125,7 +125,8 @@ class SourceMap:
             return [_told_part(premise)]
         step = proof.steps[premise]
         if isinstance(step, Derived) and self.is_gate(step.rule.id):
-            return [_told(premise), *(p for p in step.premises if p[0] == CAN_QUERY_RECORD.name)]  # type: ignore[index]
+            facts = [fact for fact in step.premises if isinstance(fact, tuple)]
+            return [_told(premise), *(fact for fact in facts if fact[0] == CAN_QUERY_RECORD.name)]
         return [_told(premise)]
 
     def tell_why_not(self, answer: WhyNot) -> WhyNot:

@@ -71,7 +71,7 @@ class Reasons:
 
     def faults(self, proof: Proof, facts: Iterable[Fact]) -> list[str]:
         """Return what is wrong with a flat proof over these base facts; nothing where it holds."""
-        source = self._program.source
+        source = self._program.source  # the program that it was compiled of; the waist does not know its type
         return check_proof(proof, source, facts)  # type: ignore[arg-type]
 
     def why_not_send(self, record: str) -> Held:

@@ -124,6 +124,7 @@ def _check_plex(raw: bytes, mark: int, head_end: int, id: RecordId, blob: Blob) 
         short = len(group) + len(app) + len(name) <= PATH_BYTES // 4
         if short or (fits_path(group) and fits_path(app) and fits_path(name)):
             extra = split_headers(rest) if rest else ()
+            # The pattern has checked the time: making a Tai of it would check it again.
             return OpenPlex(id, raw, mark, len(raw), group, app, name, tai, extra, blob)  # type: ignore[arg-type]
     raise moved(explain_plex(head), head_start)
 

@@ -156,6 +156,7 @@ def split_link(name: str, value: str) -> tuple[str, str] | None:
 
 def split_headers(text: str) -> tuple[tuple[str, str], ...]:
     """Split header lines that the grammar accepted."""
+    # Every line of the grammar has a `: `, so each becomes a pair.
     return tuple([tuple(line.split(": ", 1)) for line in text[:-1].split("\n")])  # type: ignore[misc]
 
 

@@ -109,6 +109,7 @@ class Committer:
 
     def _outcome(self, request: _Request[T]) -> T:
         if request.error is None:
+            # Without an error there is a value; None is one of them.
             return request.value  # type: ignore[return-value]
         # Each thread raises an error object of its own.
         if isinstance(request.error, StoreError):

@@ -53,6 +53,7 @@ class SimLink:
             self._fail(invariants.check_said(side, self.hosts[index], item))
             append(item)
 
+        # The machine says everything by appending: there is no other place to hear it at once.
         side.outbox.append = checking  # type: ignore[method-assign]
 
     def check(self) -> list[tuple[int, InterlaceResult]]:
