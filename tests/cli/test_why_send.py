@@ -36,12 +36,22 @@ def test_a_proof_has_both_shares_in_their_authors_rules(notes: Run, home: Path) 
     assert (value["sent"], value["proof"]["goal"]) == (True, ["MaySend", FIRST.id])
 
 
+def test_what_exposes_the_record_is_told_too(notes: Run, home: Path) -> None:
+    words = (FIRST.id, "--peer", "anonymous", "--policy", "u.policy")
+    assert "The peer's rules may see it by [expose to anyone] (u.policy:" in notes("why-send", *words).out
+    [shown] = notes("why-send", *words, "--json").values[0]["expose"]
+    assert (shown["where"].partition(" (")[0], shown["goal"][0]) == ("[expose to anyone]", "AllowQueryRecord")
+    (home / "word.policy").write_text(f"[select]\n{SELECT_ALL}[expose selected]\n")
+    told = notes("why-send", FIRST.id, "--peer", "anonymous", "--policy", "word.policy").lines
+    assert told[-1] == "The peer's rules may see it by [expose selected] (word.policy:4)."
+
+
 def test_a_record_that_is_not_sent_has_no_proof(notes: Run) -> None:
     done = notes("why-send", "//v//notes//other", "--peer", "anonymous", "--policy", "u.policy")
     assert (done.code, done.out) == (1, "")
     assert "`lace why-not-send` says what holds it back" in done.err
     [value] = notes("why-send", OTHER.id, "--peer", "anonymous", "--policy", "u.policy", "--json").values
-    assert value == {"record": OTHER.id, "sent": False, "proof": None}
+    assert value == {"record": OTHER.id, "sent": False, "proof": None, "expose": []}
 
 
 def test_a_record_that_rules_name_and_that_is_not_here_is_not_sent(notes: Run, home: Path) -> None:

@@ -193,6 +193,21 @@ def test_the_reasons_are_those_of_the_parts_of_a_composed_operand() -> None:
     assert rehearsal.held_by(rehearsal.why_not_send(TOWN_OTHER)) == ["select", "expose"]
 
 
+def test_why_a_record_is_exposed_is_told_by_section() -> None:
+    text = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}[expose to {ALICE}]\n{EXPOSE_NOTES}"
+    told = Rehearsal(STORE, parse_policy(text), peer=ALICE).why_exposed(TOWN_NOTE)
+    assert [str(section.header) for section, _ in told] == ["[expose to anyone]", f"[expose to {ALICE}]"]
+    assert [proof and proof.goal for _, proof in told] == [("AllowQueryRecord", ALICE, TOWN_NOTE)] * 2
+
+
+@pytest.mark.parametrize("word", ["[expose selected]", f"[trust {ALICE}]"])
+def test_a_word_that_exposes_a_record_stands_for_a_proof(word: str) -> None:
+    text = f"[select]\n{SELECT_ALL}[expose to {BOB}]\n{EXPOSE_NOTES}{word}\n"
+    [(section, proof)] = Rehearsal(STORE, parse_policy(text), peer=ALICE).why_exposed(TOWN_OTHER)
+    assert str(section.header) == word
+    assert proof is None
+
+
 def test_why_a_record_is_not_exposed_is_told_by_section() -> None:
     text = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}[expose to {ALICE}]\n{EXPOSE_NOTES}"
     rehearsal = Rehearsal(STORE, parse_policy(text), peer=ALICE)

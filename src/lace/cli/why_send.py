@@ -32,9 +32,15 @@ def _run(call: Call) -> int:
         # Rules may name a record that is not here, such as one inside of another: it is not sent.
         here = stage.lace.store.has(record)
         with stage.working(call):
-            proof = stage.rehearsal.why_send(record) if here else None
+            rehearsal = stage.rehearsal
+            proof = rehearsal.why_send(record) if here else None
+            shown = rehearsal.why_exposed(record) if proof is not None else []
+            exposed = [(rehearsal.ours.place(section), why) for section, why in shown]
     if out.as_json:
-        out.value({"record": record, "sent": proof is not None, "proof": proof and proof.to_json()})
+        out.value({
+            "record": record, "sent": proof is not None, "proof": proof and proof.to_json(),
+            "expose": [{"where": where, **(why.to_json() if why else {})} for where, why in exposed],
+        })  # fmt: skip
     elif not here:
         out.note(f"{record} is not here, so it is not sent")
     elif proof is None:
@@ -42,13 +48,18 @@ def _run(call: Call) -> int:
     else:
         for line in show_proof(proof, **chosen_size(call)).split("\n"):
             out.line(line)
+        for where, why in exposed:
+            out.line(f"The peer's rules may see it by {where}{':' if why else '.'}")
+            for line in show_proof(why, **chosen_size(call)).split("\n") if why else ():
+                out.line(line)
     return 0 if proof else 1
 
 
 COMMAND = Command(
     "why-send",
     "explain why a record may be sent to a peer",
-    "Shows a proof with both sides' shares, O0 ours and O1 the peer's, each in its author's own rules. "
+    "Shows a proof with both sides' shares, O0 ours and O1 the peer's, each in its author's own rules, and "
+    "what exposes the record to the peer's. "
     "Exit code 1 where the record is not sent.",
     (
         "lace policy new group mine.policy --set town=u",

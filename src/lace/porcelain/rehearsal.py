@@ -45,7 +45,7 @@ from lace.policy import (
     make_plan,
     read_module,
 )
-from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, PolicyFile, PolicySection
+from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicyFile, PolicySection
 from lace.stores import Store
 from lace.text import PlanId, RecordId, Verifier
 
@@ -280,17 +280,31 @@ class Rehearsal:
         """Say why a record that the peer advertised is not asked for."""
         return self._reasons.why_not_request(record, self.source)
 
+    def why_exposed(self, record: str) -> list[tuple[PolicySection, Proof | None]]:
+        """Say by which sections the peer's rules may see a record that is sent; without a proof by a word.
+
+        Whoever is trusted sees everything, and what is sent is selected.
+        """
+        if self._exposure.is_trusted(self.viewer):
+            return [(each, None) for each in self.ours.of(TRUST) if self.viewer in (each.header.peers or ())]
+        proofs = [(section, explainer.why(goal)) for section, explainer, goal in self._exposing_one(record)]
+        found: list[tuple[PolicySection, Proof | None]] = [pair for pair in proofs if pair[1] is not None]
+        return found + [(each, None) for each in self.ours.of(EXPOSE) if each.header.detail == SELECTED]
+
     def why_not_exposed(self, record: str) -> list[tuple[PolicySection, WhyNot]]:
         """Say for each expose section in scope that does not show a record why it does not."""
+        found = [
+            (section, explainer.why_not(goal)) for section, explainer, goal in self._exposing_one(record)
+        ]
+        return [(section, answer) for section, answer in found if answer.proof is None]
+
+    def _exposing_one(self, record: str) -> Iterator[tuple[PolicySection, Explainer, Fact]]:
+        """Yield each expose section in scope, what explains its rules, and what they would have to say."""
         goal: Fact = (ALLOW_QUERY_RECORD.name, self.viewer, record)
-        found = []
         for section in self._exposing():
             program = compile_program(section.expose_module.program)
             result = self.snapshot.records.evaluate(program, None, self._given()).result()
-            answer = Explainer(program, result).why_not(goal)
-            if answer.proof is None:
-                found.append((section, answer))
-        return found
+            yield section, Explainer(program, result), goal
 
     def held_by(self, held: Held) -> list[str]:
         """Return which parts of a policy hold a record back, in the words of a test."""
