@@ -3,7 +3,8 @@
 Rules of this file:
 1. Tables only grow, so a version of one is a number of rows: a table knows how long it was at which time.
    Before another table takes the place of one, a version notes which it was.
-2. An answer costs what it yields: rows become texts one by one, when somebody takes them.
+2. An answer costs what it yields: rows become texts one by one, or a piece at a time, when somebody takes
+   them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from lace.engines.table import Table
 from lace.facts import Predicate, Values
 
 Find = Callable[[Values], Iterable[Values]]
+
+TOGETHER = 1024
+"""So many rows become texts at a time where all of them are asked for."""
 
 
 class KnownFacts:
@@ -112,6 +116,8 @@ class KnownFacts:
         if UNKNOWN in fixed.values():
             return _nothing
         order, rest = (*places, *fixed), tuple(fixed.values())
+        if not order and table.arity:
+            return lambda values: _all_rows(table, size)
         if len(order) == table.arity:
             row_of = sorted(range(len(order)), key=order.__getitem__)
             constants = tuple(text for text in template if text is not None)
@@ -133,6 +139,13 @@ class KnownFacts:
             return map(tuple, map(texts, rows))
 
         return agreeing
+
+
+def _all_rows(table: Table, size: int) -> Iterator[Values]:
+    texts = table.dictionary.texts
+    for start in range(0, size, TOGETHER):
+        columns = table.columns(start, min(start + TOGETHER, size))
+        yield from zip(*[texts(column.tolist()) for column in columns], strict=True)
 
 
 def _nothing(values: Values) -> Iterable[Values]:
