@@ -362,12 +362,9 @@ class Table:
 
     def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterator[Row]:
         """Yield those of the first `size` rows that hold the values of a key at some places."""
-        if places and self.base:
+        if self.base:
             columns, numbers = self._columns, self._numbers(places, key, self.column_index)
             return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
-        if not places:
-            stretches = range(0, size, 1024)
-            return (row for start in stretches for row in self.rows(start, min(size, start + 1024)))
         rows = self.lookup(places).get(key[0] if len(places) == 1 else key, [])
         return iter(rows[:] if size == self.size else [row for row in rows if self._tail[row] < size])
 
