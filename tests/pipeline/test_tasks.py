@@ -42,6 +42,14 @@ def test_results_come_in_the_order_of_the_items(spark: SparkSession) -> None:
     assert run_tasks(spark, double, range(7)) == [0, 2, 4, 6, 8, 10, 12]
     assert run_tasks(spark, double, []) == []
     assert run_tasks(None, double, range(3)) == [0, 2, 4]
+    assert run_tasks(None, double, range(99), threads=3) == [*range(0, 198, 2)]
+
+
+def test_threads_of_this_process_end_with_the_first_error_and_can_be_stopped() -> None:
+    with pytest.raises(LakeFull):
+        run_tasks(None, fill, range(9), threads=2)
+    with pytest.raises(Cancelled, match="the work was stopped"):
+        run_tasks(None, double, range(9), threads=2, cancel=lambda: True)
 
 
 def test_an_error_of_ours_arrives_as_itself(spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ def _run(call: Call) -> int:
         raise Usage(reason="--no-spark and --master contradict each other", command="lace lake converge")
     with progress_bar("starting Spark", "tasks") as update:
         update(0, None)
-        session = None if args.no_spark else start_spark(call)
+        session = None if args.no_spark else partial(start_spark, call)
 
         def moved(progress: ConvergeProgress) -> None:
             # Who could not even begin has committed nothing.

@@ -37,7 +37,7 @@ from lace.pipeline.spark import (
 
 if TYPE_CHECKING:
     from lace.pipeline.datasource import BadReadOption, register_format
-    from lace.pipeline.exchange.agree import LakeParty
+    from lace.pipeline.exchange.agree import LakeParty, SameLake, check_apart
     from lace.pipeline.exchange.converge import ConvergeProgress, converge
     from lace.pipeline.exchange.decide import LAKE_LIMITS, SMALL_ROWS, Given, Here, PlanSide, Said
     from lace.pipeline.exchange.keep import Kept, keep_summary
@@ -89,17 +89,17 @@ __all__ = [
     "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData", "MasterUnreachable",
     "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
     "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken", "Partition",
-    "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport", "Said", "Session",
-    "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed",
-    "TooManyResident", "Vacuumed", "VersionRemoved",
-    "allow", "check_resident", "component_runs", "converge", "count_waiting", "create_lake", "erase",
-    "fact_frames", "fact_sizes", "follow", "fsck", "inbox_folder", "ingest", "keep_summary", "open_lake",
-    "optimize", "read_summary", "register_format", "rules_report", "running_session", "ship_code",
-    "spark_schema", "start_session", "vacuum", "watch",
+    "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport", "Said", "SameLake",
+    "Session", "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject", "Summary",
+    "TasksFailed", "TooManyResident", "Vacuumed", "VersionRemoved",
+    "allow", "check_apart", "check_resident", "component_runs", "converge", "count_waiting", "create_lake",
+    "erase", "fact_frames", "fact_sizes", "follow", "fsck", "inbox_folder", "ingest", "keep_summary",
+    "open_lake", "optimize", "read_summary", "register_format", "rules_report", "running_session",
+    "ship_code", "spark_schema", "start_session", "vacuum", "watch",
 ]  # fmt: skip
 
 _ROOMS = {
-    "lace.pipeline.exchange.agree": ("LakeParty",),
+    "lace.pipeline.exchange.agree": ("LakeParty", "SameLake", "check_apart"),
     "lace.pipeline.exchange.converge": ("ConvergeProgress", "converge"),
     "lace.pipeline.exchange.decide": ("LAKE_LIMITS", "SMALL_ROWS", "Given", "Here", "PlanSide", "Said"),
     "lace.pipeline.exchange.keep": ("Kept", "keep_summary"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -58,10 +59,14 @@ def run_tasks(
     *,
     what: str = "the work",
     cancel: Callable[[], bool] | None = None,
+    threads: int = 1,
 ) -> list[R]:
-    """Return task(item) of every item, in order; with a session, each is a task of Spark."""
+    """Return task(item) of every item, in order; with a session, each is a task of Spark.
+
+    Without one they are run here, by so many threads: more than one for tasks that mostly wait for Arrow.
+    """
     if session is None or not items:
-        return list(_run_here(task, items, what, cancel))
+        return _run_here(task, items, what, cancel, threads)
     frame = session.range(0, len(items), 1, len(items)).mapInArrow(
         _Mapper(task, list(items)), "result binary"
     )
@@ -107,12 +112,26 @@ def run_over(
 
 
 def _run_here(
-    task: Callable[[T], R], items: Sequence[T], what: str, cancel: Callable[[], bool] | None
-) -> Iterator[R]:
-    for item in items:
+    task: Callable[[T], R],
+    items: Sequence[T],
+    what: str,
+    cancel: Callable[[], bool] | None,
+    threads: int,
+) -> list[R]:
+    def work(item: T) -> R:
         if cancel is not None and cancel():
             raise Cancelled(what=what)
-        yield task(item)
+        return task(item)
+
+    if threads == 1 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        running = [pool.submit(work, item) for item in items]
+        try:
+            return [each.result() for each in running]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 class _Mapper:

@@ -37,7 +37,7 @@ def converge_lakes(
     right: str | Path,
     policies: tuple[PolicyFile, PolicyFile],
     *,
-    session: Session | None = None,
+    session: Session | Callable[[], Session] | None = None,
     proven: tuple[Verifier | None, Verifier | None] = (None, None),
     loops: int = LOOPS,
     progress: Callable[[ConvergeProgress], None] | None = None,
@@ -46,9 +46,9 @@ def converge_lakes(
     """Run both policies to their fixed point over two lakes or laces.
 
     `proven` says who each side is taken for by the other. Without a session no Spark is started, and
-    everything is done in this process.
+    everything is done in this process; a function that starts one is called when both sides are open.
     """
-    from lace.pipeline import converge
+    from lace.pipeline import check_apart, converge
 
     opened: list[SqliteStore] = []
     try:
@@ -56,8 +56,10 @@ def converge_lakes(
         for index, place in enumerate((left, right)):
             holder = _open(place, opened)
             parties.append(_party(index, holder, policies[index], proven[index], proven[1 - index], loops))
+        check_apart(parties[0], parties[1])
+        started = session() if callable(session) else session
         now = Moment(now_tai(), time.monotonic())
-        return converge(parties[0], parties[1], session, now=now, progress=progress, dry_run=dry_run)
+        return converge(parties[0], parties[1], started, now=now, progress=progress, dry_run=dry_run)
     finally:
         for store in opened:
             store.close()

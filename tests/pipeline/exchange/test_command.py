@@ -56,3 +56,9 @@ def test_what_is_missing_or_refused_is_said(run: Run, home: Path) -> None:
     assert "--policy-b" in without.err
     (home / "bad.policy").write_text("[select]\nSelectHave(P).\n")
     assert run("lake", "converge", "A", "A", "--policy", "bad.policy", "--no-spark").code != 0
+    (home / "link").symlink_to(home / "A")
+    for other in ("A", "link", "./A/../A"):
+        twice = run("lake", "converge", "A", other, "--policy", "all.policy")  # and no Spark is started
+        assert twice.code == 3
+        assert "the same place" in twice.err
+    assert open_lake(home / "A").snapshot().version == 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from lace.algebra import EvaluationLimits
@@ -224,7 +225,8 @@ def test_summaries_that_were_damaged_between_two_runs_are_made_anew_and_said(tmp
     (file,) = left.snapshot().of("advertisements")
     path = Path(left.where, file.path)
     whole = path.read_bytes()
-    path.write_bytes(whole[:100] + bytes(60) + whole[160:])  # the same length, and other pages
+    at = pq.ParquetFile(path).metadata.row_group(0).column(1).data_page_offset  # of payloads
+    path.write_bytes(whole[: at + 60] + bytes(60) + whole[at + 120 :])  # the same length, and other pages
     report = converge(*both(left, right), now=NOW)
     assert report.complete
     assert any("damaged" in note for note in report.notes)

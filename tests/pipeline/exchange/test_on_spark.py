@@ -11,6 +11,7 @@ from lace.algebra import EvaluationLimits
 from lace.engines import Database
 from lace.facts import facts_of_record
 from lace.pipeline import LAKE_LIMITS, Given, OnSpark, converge, keep_summary
+from lace.pipeline.exchange.compare import NEAR_ROWS
 from lace.pipeline.exchange.decide import SMALL_ROWS
 from lace.policy import OperandLimits, OperandStopped, Snapshot
 from tests.interlace.pair import Clock
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-FRAMES = 0
+FRAMES = TASKS = 0
 
 
 def check_plan(spark: SparkSession, tmp_path: Path, seed: int, small_rows: int) -> int:
@@ -57,14 +58,15 @@ def test_fifty_random_plans_are_decided_as_by_the_live_machine(
         check_plan(spark, tmp_path, seed, FRAMES)
 
 
-@pytest.mark.parametrize(("seed", "small_rows"), [(7, SMALL_ROWS), (4, FRAMES)])
+@pytest.mark.parametrize(("seed", "rows"), [(7, (SMALL_ROWS, NEAR_ROWS)), (4, (FRAMES, TASKS))])
 def test_two_lakes_converge_on_spark_to_where_two_stores_end(
-    spark: SparkSession, tmp_path: Path, seed: int, small_rows: int
+    spark: SparkSession, tmp_path: Path, seed: int, rows: tuple[int, int]
 ) -> None:
     scenario = draw(seed)
     _, held = run_live(scenario)
     lakes = [lake_of(tmp_path / str(at), each) for at, each in enumerate((scenario.left, scenario.right))]
-    report = converge(*parties(lakes, scenario), spark, now=Clock().now(), small_rows=small_rows)
+    sides, (small_rows, near_rows) = parties(lakes, scenario), rows
+    report = converge(*sides, spark, now=Clock().now(), small_rows=small_rows, near_rows=near_rows)
     assert report.complete
     assert sum(side.received for side in report.sides) > 0
     assert [ids(lake) for lake in lakes] == [*held]

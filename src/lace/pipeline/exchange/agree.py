@@ -7,8 +7,10 @@ Rules of this file:
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 
+from lace.errors import InputError
 from lace.interlace import (
     Exchange,
     InterlaceMachine,
@@ -24,6 +26,13 @@ from lace.policy import Exposure, Restriction
 from lace.stores import SqliteStore
 
 
+class SameLake(InputError):
+    """Two sides that are one."""
+
+    code = "lake/same"
+    text = "{left} and {right} are the same place, which has nothing to exchange with itself; name two places"
+
+
 @dataclass(frozen=True)
 class LakeParty:
     """One side of a convergence: where its records are, and what it brings."""
@@ -37,6 +46,13 @@ class LakeParty:
     def where(self) -> str:
         """The place, as people know it."""
         return self.holder.where if isinstance(self.holder, Lake) else str(self.holder.path)
+
+
+def check_apart(left: LakeParty, right: LakeParty) -> None:
+    """Refuse two sides that are one, however they are spelled."""
+    places = [each.where if "://" in each.where else os.path.realpath(each.where) for each in (left, right)]
+    if places[0] == places[1]:
+        raise SameLake(left=left.where, right=right.where)
 
 
 @dataclass(frozen=True, slots=True)

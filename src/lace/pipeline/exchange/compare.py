@@ -4,7 +4,8 @@
                              ──▶ others: advertised there, not held here, not asked for in vain
 
 Rules of this file:
-1. The driver compares partitions, tasks compare ids; what they find lies in files.
+1. The driver compares partitions. Who compares ids, tasks or the driver, changes nothing: one function does
+   it, a range at a time, and what it finds lies in files.
 2. Where two sides advertise the same records of a partition, both hold them: nothing in it can be missing.
 3. Rows are believed where they give the fingerprint that was committed with them.
 """
@@ -16,25 +17,24 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lace.interlace import Schema, make_claims
-from lace.pipeline.exchange.advertise import read_fields, records_of
-from lace.pipeline.exchange.ranges import (
-    PREFIX_CHARS,
-    among,
-    bounds,
-    range_of,
-    read_rows,
-)
-from lace.pipeline.exchange.summary import BadSummary, Partition, fingerprints_of
+from lace.pipeline.exchange.advertise import read_fields
+from lace.pipeline.exchange.payloads import Payloads, Rows, read_payloads, rows_between
+from lace.pipeline.exchange.ranges import PREFIX_CHARS, bounds, range_of
+from lace.pipeline.exchange.summary import BadSummary, Partition, fingerprint
 from lace.pipeline.intake.asked import IdList, read_ids, write_list, write_staged
 from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile
-from lace.pipeline.tables import TABLES
-from lace.text import id_payload
+from lace.text import encode, id_payload
 
-_ROWS: Final = pa.schema([field for field in TABLES["advertisements"].schema if field.name != "digest"])
+NEAR_ROWS: Final = 1 << 22
+"""Ranges with so many rows in all are looked at by this process, others by tasks: to read them takes about as
+long as to start a job. A few ranges at a time are in memory."""
+_ID_ROWS: Final = 16
+"""To make an id takes as long as to read so many rows."""
+_FORMS: Final = ("type", "format")
+"""What makes an id of a payload."""
 CLAIMS: Final = pa.schema([(name, pa.string()) for name in ("record", "name", "index", "value")])
 
 
@@ -58,6 +58,8 @@ class Advertiser:
     advertised: tuple[DataFile, ...]
     records: tuple[DataFile, ...]
     fields: tuple[DataFile, ...]
+    advertises_all: bool = False
+    """Whether it holds nothing that it does not advertise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,94 +113,107 @@ def looks(
     return [(left.get(at), right.get(at)) for at in sorted(left.keys() | right.keys())]
 
 
+def rows_to_read(jobs: Jobs, work: Sequence[Looks], every: Sequence[Mapping[str, Partition]]) -> int:
+    """Return about how many rows a comparison reads; `every` has all partitions of the senders."""
+    touched = {each.at for pair in work for each in pair if each is not None}
+    rows = 0
+    for job, theirs, ours in zip(jobs, every, every[::-1], strict=True):
+        for prefix, each in theirs.items():
+            if range_of(prefix, job.ranges) in touched:
+                # So many at least become ids.
+                known = 0 if job.whole or prefix not in ours else ours[prefix].records
+                rows += each.records + _ID_ROWS * max(0, each.records - known)
+        if not job.receiver.advertises_all:
+            rows += sum(file.rows for file in job.receiver.records) * len(touched) // job.ranges
+    return rows
+
+
 def look(jobs: Jobs, whats: Looks) -> tuple[Missing | None, Missing | None]:
     """Find what is missing in one range, on both sides."""
     at = next(each.at for each in whats if each is not None)
     low, high = bounds(at, jobs[0].ranges)
     # Each side's advertisements are read once, and serve in both directions.
-    said = [_advertised(job.sender, low, high) for job in (jobs[1], jobs[0])]
+    said = [_Advertised(job.sender, low, high) for job in (jobs[1], jobs[0])]
     left, right = (
-        None if what is None else _missing(job, what, said[1 - side], said[side], low, high)
+        None if what is None else _missing(job, what, said[1 - side], said[side])
         for side, (job, what) in enumerate(zip(jobs, whats, strict=True))
     )
     return left, right
 
 
-def _missing(job: CompareJob, what: Look, theirs: pa.Table, ours: pa.Table, low: str, high: str) -> Missing:
+class _Advertised:
+    """What a side advertises in a range, in the order of payloads."""
+
+    def __init__(self, side: Advertiser, low: str, high: str) -> None:
+        self.low, self.high = low, high
+        places = side.key + low, side.key + high
+        files = sorted(side.advertised, key=lambda file: file.low)
+        read = list(read_payloads(side.folder, files, *places, coded=_FORMS))
+        whole = Payloads.joined([payloads for payloads, _ in read])
+        self._forms = [batch.select(_FORMS) for _, batches in read for batch in batches]
+        # Row groups do not end where a range does.
+        ((self._first, _), (_, stop)) = whole.stretches([low[:PREFIX_CHARS], high[:PREFIX_CHARS]])
+        self.payloads = whole.cut(self._first, stop)
+
+    def ids(self, rows: Rows) -> list[str]:
+        """Return the record ids of some rows, in order."""
+        if not len(rows):
+            return []
+        forms = pa.Table.from_batches(self._forms).take(pa.array(rows + self._first))
+        letters, suffixes = (column.to_pylist() for column in forms.columns)
+        return list(map("{}.{}.{}".format, letters, map(encode, self.payloads.take(rows)), suffixes))
+
+
+def _missing(job: CompareJob, what: Look, theirs: _Advertised, ours: _Advertised) -> Missing:
+    low, high = theirs.low, theirs.high
+    first, last = low[:PREFIX_CHARS], high[:PREFIX_CHARS]
+    prefixes = sorted(each for each in job.differing if first <= each <= last)
     vain = _still_vain(job, what, theirs)
-    rest = _under(job.sender, theirs, job.differing)
-    _believe(job, rest, low, high)
+    rest = rows_between(_believed(job, theirs, prefixes))
     # What we advertise we hold; for what is left, few as a rule, all that is held is looked through.
-    rest = _without(rest, _under(job.receiver, ours, job.differing).column("payload"))
-    rest = _without(rest, pa.array([id_payload(each) for each in vain], pa.binary()))
-    rest = _not_held(job.receiver, rest, low, high)
+    ours_there = ours.payloads.take(rows_between(ours.payloads.stretches(prefixes)))
+    for known in (ours_there, theirs.payloads.take(vain)):
+        rest = theirs.payloads.without(rest, known)
+    rest = _not_held(job.receiver, theirs, rest)
     folder, staged = job.receiver.folder, job.staged
 
-    def listed(records: list[str]) -> IdList | None:
-        return write_list(folder, staged, what.at, low, high, pa.array(records, pa.string()))
+    def listed(rows: Rows) -> IdList | None:
+        return write_list(folder, staged, what.at, low, high, pa.array(theirs.ids(rows), pa.string()))
 
-    ids, kept = listed(records_of(rest)), listed(vain)
-    said = listed(records_of(theirs)) if job.whole else ids
+    ids, kept = listed(rest), listed(vain)
+    said = listed(theirs.payloads.rows) if job.whole else ids
     return Missing(what.at, ids, said, None if kept is None else kept.path)
 
 
-def _still_vain(job: CompareJob, what: Look, theirs: pa.Table) -> list[str]:
-    """Return what was asked for in vain and is still advertised.
+def _still_vain(job: CompareJob, what: Look, theirs: _Advertised) -> Rows:
+    """Return the rows of what was asked for in vain and is still advertised.
 
     PROFILE 9: "While its advertisement is unchanged": who takes one back and makes it again is asked again.
     """
     spent = {each for path in what.spent for each in read_ids(job.receiver.folder, path).to_pylist()}
-    if not spent:
-        return []
-    there = pa.array([id_payload(each) for each in spent], pa.binary())
-    found = records_of(theirs.filter(among(theirs.column("payload"), there)))
-    return [each for each in found if each in spent]
+    asked = Payloads.of([pa.array(list(map(id_payload, spent)), pa.binary())])
+    found = theirs.payloads.among(asked)
+    return found[[each in spent for each in theirs.ids(found)]]
 
 
-def _under(side: Advertiser, rows: pa.Table, prefixes: Iterable[str]) -> pa.Table:
-    """Return the rows of a side under some prefixes."""
-    places = pa.array([side.key + prefix for prefix in prefixes], pa.string())
-    return rows.filter(among(rows.column("place"), places)).combine_chunks()
-
-
-def _without(rows: pa.Table, payloads: pa.Array | pa.ChunkedArray) -> pa.Table:
-    return rows.filter(pc.invert(among(rows.column("payload"), payloads)))
-
-
-def _not_held(side: Advertiser, rows: pa.Table, low: str, high: str) -> pa.Table:
+def _not_held(side: Advertiser, theirs: _Advertised, rows: Rows) -> Rows:
     """Return the rows of records that a side has not got."""
-    if not rows.num_rows:
+    if side.advertises_all:
         return rows
-    wanted = rows.column("payload")
-    held = [
-        batch.column(0).filter(among(batch.column(0), wanted))
-        for batch in read_rows(side.folder, side.records, low, high, ["payload"], exact=False)
-    ]
-    return _without(rows, pa.concat_arrays(held)) if held else rows
+    for held, _ in read_payloads(side.folder, side.records if len(rows) else (), theirs.low, theirs.high):
+        rows = theirs.payloads.without(rows, held)
+    return rows
 
 
-def _advertised(side: Advertiser, low: str, high: str) -> pa.Table:
-    """Return what a side advertises in a range, in the order of payloads."""
-    low, high = side.key + low, side.key + high
-    files = [file for file in side.advertised if file.overlaps(low, high)]
-    batches = list(read_rows(side.folder, files, low, high, _ROWS.names))
-    rows = pa.Table.from_batches(batches, _ROWS).combine_chunks()
-    return rows if len(files) <= 1 else rows.sort_by("payload").combine_chunks()
-
-
-def _believe(job: CompareJob, rows: pa.Table, low: str, high: str) -> None:
-    """Raise where rows do not give the fingerprints that were committed with them."""
-    side = job.sender
-    said = {
-        prefix: each
-        for prefix, each in job.differing.items()
-        if low[:PREFIX_CHARS] <= prefix <= high[:PREFIX_CHARS]
-    }
-    places, payloads = (rows.column(name).combine_chunks() for name in ("place", "payload"))
-    found = {prefix: each for prefix, (_, each) in fingerprints_of(places, payloads).items()}
-    if found != said:
-        reason = "advertisements and partitions do not agree"
-        raise BadSummary(where=side.folder.url, reason=reason, key=side.key)
+def _believed(job: CompareJob, theirs: _Advertised, prefixes: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where the rows of prefixes stand, once they give the fingerprints committed with them."""
+    side, payloads = job.sender, theirs.payloads
+    stretches = payloads.stretches(prefixes)
+    for prefix, stretch in zip(prefixes, stretches, strict=True):
+        if fingerprint([payloads.bytes_of(*stretch)]) != job.differing[prefix]:
+            reason = "advertisements and partitions do not agree"
+            raise BadSummary(where=side.folder.url, reason=reason, key=side.key)
+    return stretches
 
 
 def claim(job: CompareJob, said: IdList) -> tuple[str, int] | None:

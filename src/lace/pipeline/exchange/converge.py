@@ -29,8 +29,8 @@ from lace.interlace import (
     cause_of,
     needs_another_loop,
 )
-from lace.pipeline.exchange.agree import Agreement, LakeParty, agree
-from lace.pipeline.exchange.compare import differing
+from lace.pipeline.exchange.agree import Agreement, LakeParty, agree, check_apart
+from lace.pipeline.exchange.compare import NEAR_ROWS, differing
 from lace.pipeline.exchange.decide import LAKE_LIMITS, SMALL_ROWS, Decider, Here, PlanSide
 from lace.pipeline.exchange.outcome import ConvergeReport, ConvergeSide, LoopRun
 from lace.pipeline.exchange.ranges import count_ranges
@@ -84,14 +84,17 @@ def converge(
     cancel: Callable[[], bool] | None = None,
     dry_run: bool = False,
     small_rows: int = SMALL_ROWS,
+    near_rows: int = NEAR_ROWS,
 ) -> ConvergeReport:
     """Run the plan of two sides to its fixed point; `left` is operand 0.
 
     With a session, rules and records are worked on by Spark; without one, everything is done in this process.
     A dry run compares once and says what would be moved. Up to `small_rows` facts are decided about in one
-    task of Spark, more over frames.
+    task of Spark, more over frames; up to `near_rows` rows are compared in this process, more by tasks.
     """
-    work = _Convergence((left, right), session, now, limits, progress, cancel, dry_run, small_rows)
+    check_apart(left, right)
+    rows = small_rows, near_rows
+    work = _Convergence((left, right), session, now, limits, progress, cancel, dry_run, *rows)
     return work.run()
 
 
@@ -107,7 +110,8 @@ class _Convergence:
         progress: Callable[[ConvergeProgress], None] | None,
         cancel: Callable[[], bool] | None,
         dry_run: bool,
-        small_rows: int,
+        small_rows: int = SMALL_ROWS,
+        near_rows: int = NEAR_ROWS,
     ) -> None:
         self._parties = parties
         self._session = session
@@ -120,7 +124,7 @@ class _Convergence:
         self._id = token_hex(8)
         self._loops: list[LoopRun] = []
         self._seconds: dict[str, float] = {}
-        self._steps = Steps(self._id, dry_run=dry_run)
+        self._steps = Steps(self._id, dry_run=dry_run, near_rows=near_rows)
 
     def run(self) -> ConvergeReport:
         """Do everything."""

@@ -10,6 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
@@ -44,6 +45,9 @@ the lake: where a stranger's rules stop must say nothing about what they cannot 
 HELD_BYTES: Final = 2 << 30
 """Rows of so many bytes one process holds while it decides, unless other limits say: rules that explode end
 with a word before the memory of the machine does."""
+
+NEAR_THREADS: Final = min(4, os.cpu_count() or 1)
+"""So many ranges are read at a time in this process, and are in its memory."""
 
 SMALL_ROWS: Final = 200_000
 """So many facts are decided about in one task, as the engine does with a component that reads no more."""
@@ -134,6 +138,10 @@ class Decider(Protocol):
         """Return task(item) of every item, in order."""
         ...
 
+    def run_near(self, task: Callable[[T], R], items: Sequence[T], what: str) -> list[R]:
+        """Do the same in threads of this process, whoever else could do it: for reading a little."""
+        ...
+
     def close(self) -> None:
         """Take away what lies about."""
         ...
@@ -177,6 +185,10 @@ class Here:
     def run(self, task: Callable[[T], R], items: Sequence[T], what: str) -> list[R]:
         """Run the tasks here."""
         return run_tasks(None, task, items, what=what, cancel=self._cancel)
+
+    def run_near(self, task: Callable[[T], R], items: Sequence[T], what: str) -> list[R]:
+        """Run the tasks here, in threads."""
+        return run_tasks(None, task, items, what=what, cancel=self._cancel, threads=NEAR_THREADS)
 
     def close(self) -> None:
         """Nothing lies about."""

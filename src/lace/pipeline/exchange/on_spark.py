@@ -23,7 +23,15 @@ from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationPr
 from lace.datalog import ADVERTISEMENT_PREDICATES, VIEWER, compile_program, make_program
 from lace.engines.spark import SparkEngine, SparkReport
 from lace.facts import CAN_QUERY_RECORD, Fact, Predicate
-from lace.pipeline.exchange.decide import LAKE_LIMITS, SMALL_ROWS, Given, Here, PlanSide, Said
+from lace.pipeline.exchange.decide import (
+    LAKE_LIMITS,
+    NEAR_THREADS,
+    SMALL_ROWS,
+    Given,
+    Here,
+    PlanSide,
+    Said,
+)
 from lace.pipeline.exchange.ranges import PREFIX_CHARS, PREFIXES, cut
 from lace.pipeline.intake.asked import IDS, read_ids, write_staged
 from lace.pipeline.intake.check import STAGED_FOLDER
@@ -182,6 +190,10 @@ class OnSpark:
     def run(self, task: Callable[[T], R], items: Sequence[T], what: str) -> list[R]:
         """Run tasks of Spark."""
         return run_tasks(self._session, task, items, what=what, cancel=self._cancel)
+
+    def run_near(self, task: Callable[[T], R], items: Sequence[T], what: str) -> list[R]:
+        """Run tasks here, where a job would take longer to start than they take."""
+        return run_tasks(None, task, items, what=what, cancel=self._cancel, threads=NEAR_THREADS)
 
     def frame(self, chosen: DataFrame | _Listed) -> DataFrame:
         """Return what was chosen as a frame with the column `record`; read it before `close`."""

@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Final
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ RANGE_RECORDS: Final = 1 << 16
 """About so many records of a send set make a range: a task of a second, a file of some megabytes."""
 _LAST: Final = ALPHABET[-1]
 _SYMBOLS: Final = frozenset(ALPHABET)
+_NUMBERS: Final = {one + two: at for at, (one, two) in enumerate(product(ALPHABET, repeat=PREFIX_CHARS))}
 
 
 def count_ranges(records: int, least: int = 1) -> int:
@@ -45,7 +47,7 @@ def prefix_number(prefix: str) -> int:
     >>> prefix_number("00"), prefix_number("~~")
     (0, 4095)
     """
-    return ALPHABET.index(prefix[0]) * len(ALPHABET) + ALPHABET.index(prefix[1])
+    return _NUMBERS[prefix]
 
 
 def range_of(prefix: str, ranges: int) -> int:

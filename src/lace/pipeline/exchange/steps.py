@@ -3,7 +3,7 @@
 Rules of this file:
 1. The gates and limits are those of `lace.interlace`; what is done in tasks here gives the sets that a live
    machine would have.
-2. The driver sees partitions, files and counts.
+2. The driver sees partitions, files and counts; of rows a few ranges at a time, where there are few.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from typing import Final, NamedTuple
 from lace.interlace import Exchange
 from lace.pipeline.exchange.agree import Agreement, LakeParty
 from lace.pipeline.exchange.claimwise import is_claimwise
-from lace.pipeline.exchange.compare import Advertiser, CompareJob, Missing, claim, differing, look, looks
+from lace.pipeline.exchange.compare import (
+    NEAR_ROWS,
+    Advertiser,
+    CompareJob,
+    Missing,
+    claim,
+    differing,
+    look,
+    looks,
+    rows_to_read,
+)
 from lace.pipeline.exchange.decide import Decider, Given, Said
 from lace.pipeline.exchange.keep import Kept, keep_summary
 from lace.pipeline.exchange.requests import (
@@ -103,9 +113,10 @@ class Sent(NamedTuple):
 class Steps:
     """What two sides do in a loop, and what they remember from one to the next."""
 
-    def __init__(self, exchange: str, *, dry_run: bool) -> None:
+    def __init__(self, exchange: str, *, dry_run: bool, near_rows: int = NEAR_ROWS) -> None:
         self.peers: tuple[Peer, ...] = ()
         """The two sides, once they are open."""
+        self._near_rows = near_rows
         self._id = exchange
         self._dry_run = dry_run
         self.staged = f"{STAGED_FOLDER}/{exchange}"
@@ -170,13 +181,16 @@ class Steps:
                 advertised=peer.kept.summary.files,
                 records=peer.pinned.of("records"),
                 fields=peer.pinned.of("fields"),
+                advertises_all=peer.kept.summary.records == peer.pinned.rows("records"),
             )
             for peer in self.peers
         )
         jobs = self._job(right, left, self.peers[0]), self._job(left, right, self.peers[1])
         every = [peer.kept.summary.partitions for peer in self.peers[::-1]]
         work = looks(jobs, every, [peer.spent for peer in self.peers])
-        came = self.peers[0].decider.run(partial(look, jobs), work, "the comparison")
+        decider, read = self.peers[0].decider, rows_to_read(jobs, work, every)
+        run = decider.run_near if read <= self._near_rows else decider.run
+        came = run(partial(look, jobs), work, "the comparison")
         found = [[each for pair in came if (each := pair[side]) is not None] for side in (0, 1)]
         for at, peer in enumerate(self.peers):
             peer.spent = {each.at: (each.spent,) for each in found[at] if each.spent is not None}

@@ -177,7 +177,7 @@ def read_summary(snapshot: Snapshot, key: str) -> Summary | None:
     try:
         found = [row for file in others if file.table == "summaries" for row in _heads(snapshot, file, key)]
         rows = [
-            (row["place"][KEY_CHARS:], Partition(row["count"], row["root"], row["fingerprint"]))
+            (place[KEY_CHARS:], Partition(*row))
             for batch in read_rows(
                 snapshot.folder,
                 [file for file in others if file.table == "partitions"],
@@ -185,7 +185,7 @@ def read_summary(snapshot: Snapshot, key: str) -> Summary | None:
                 key + _END,
                 ["place", "count", "root", "fingerprint"],
             )
-            for row in batch.to_pylist()
+            for place, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         ]
     except BadDataFile as error:
         raise bad(error.fields["reason"]) from error

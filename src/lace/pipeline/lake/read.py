@@ -49,8 +49,11 @@ _CHECKED: Final = ds.ParquetFileFormat(
 
 
 @contextmanager
-def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
-    """Open a data file that must be what its manifest says; what goes wrong in the block is told too."""
+def open_file(folder: Folder, file: DataFile, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    """Open a data file that must be what its manifest says; what goes wrong in the block is told too.
+
+    Columns that are `coded` come as dictionaries: quick where few values repeat.
+    """
     system, path = folder.arrow(file.path)
 
     def bad(reason: str) -> BadDataFile:
@@ -62,8 +65,8 @@ def open_file(folder: Folder, file: DataFile) -> Iterator[pq.ParquetFile]:
                 raise bad(f"{source.size()} bytes are no Parquet file")
             if file.footer and footer_check(source) != file.footer:
                 raise bad("its footer is not the one that was committed")
-            opened = pq.ParquetFile(source, page_checksum_verification=True)
-            if not opened.schema_arrow.equals(TABLES[file.table].schema):
+            opened = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=list(coded))
+            if not opened.metadata.schema.to_arrow_schema().equals(TABLES[file.table].schema):
                 raise bad("its columns are other ones")
             if opened.metadata.num_rows != file.rows:
                 raise bad(f"{opened.metadata.num_rows} rows instead of {file.rows}")
@@ -169,15 +172,17 @@ def read_range(
     columns: Sequence[str] | None = None,
     *,
     exact: bool = True,
+    coded: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file whose keys are from low to high, both included.
 
-    Who does not mind rows before and after them need not be `exact`: keys are then not read.
+    Who does not mind rows before and after them need not be `exact`: keys are then not read. Columns that are
+    `coded` come as dictionaries.
     """
     table = TABLES[file.table]
     wanted = list(table.schema.names if columns is None else columns)
     read = [*wanted, *(name for name in table.sort if exact and name not in wanted)]
-    with open_file(folder, file) as opened:
+    with open_file(folder, file, coded) as opened:
         for group in _groups(opened, low, high):
             rows = opened.metadata.row_group(group)
             size = max(1, rows.total_byte_size // max(1, rows.num_rows))
