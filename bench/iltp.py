@@ -144,11 +144,10 @@ def measure_one(carrier: Carrier, folder: Path, new: Sequence[Record], run: Run)
 
 
 def others_cpu(carrier: Carrier) -> float:
-    """Return the CPU seconds of processes besides this one."""
-    if isinstance(carrier, LaceServer):
-        return carrier.usage()[0]
+    """Return the CPU seconds of processes besides this one: children that are over, and a server."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    ended = used.ru_utime + used.ru_stime
+    return ended + carrier.usage()[0] if isinstance(carrier, LaceServer) else ended
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def test_rejections_have_their_code_and_deferred_ones_come_later() -> None:
 
 def test_what_comes_is_noted_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lace.drive.historynotes.WAITING_RECORDS", 2)
-    monkeypatch.setattr("lace.drive.side.BATCH", 2)
+    monkeypatch.setattr("lace.drive.side.COMMIT_RECORDS", 2)
     pair, history = make_pair(MANY, []), MemoryHistory()
     note_side(pair, 1, history)
     pair.begin()
@@ -397,11 +397,12 @@ def test_the_version_is_that_of_the_decision_and_not_of_the_moment_of_leaving(
         inner = load(wanted)
         while True:
             try:
-                raw = next(inner)
+                raws = next(inner)
             except StopIteration as end:
                 return end.value
-            pair.stores[0].put(make_blob(raw))
-            yield raw
+            for raw in raws:
+                pair.stores[0].put(make_blob(raw))
+            yield raws
 
     pair.sides[0].host.load = loading  # type: ignore[method-assign]
     pair.begin()

@@ -12,6 +12,7 @@ from lace.datalog import compile_program, parse_program
 from lace.drive import Host, StoreSnapshots
 from lace.engines import EmbeddedEvaluation
 from lace.facts import Predicate, Segment
+from lace.iltp import RecordBytes
 from lace.interlace import (
     BlockReceived,
     Cursor,
@@ -21,6 +22,7 @@ from lace.interlace import (
     RecordsStored,
     SendRecords,
     StoreFailed,
+    named_record,
 )
 from lace.policy import Precompiled, Snapshot
 from lace.record import Record, make_blob
@@ -38,12 +40,12 @@ def load(host: Host, wanted: SendRecords) -> tuple[list[bytes], RecordsSent | St
 
 
 def rest_of(
-    loading: Generator[bytes, None, RecordsSent | StoreFailed],
+    loading: Generator[list[bytes], None, RecordsSent | StoreFailed],
 ) -> tuple[list[bytes], RecordsSent | StoreFailed]:
     out: list[bytes] = []
     while True:
         try:
-            out.append(next(loading))
+            out += next(loading)
         except StopIteration as end:
             return out, end.value
 
@@ -192,11 +194,13 @@ def test_bytes_are_sent_within_their_limits(within: int, pause: int, sent: int, 
 
 
 @pytest.mark.req("050-005")
-def test_what_is_taken_away_while_others_go_out_stays() -> None:
+def test_what_is_taken_away_while_others_go_out_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lace.drive.host.READ_BYTES", MANY[0].size + 1)
     store = MemoryStore()
     store.put_many(MANY)
     loading = Host(store).load(SendRecords(tuple(r.id for r in MANY), 10**9, 10**9))
-    out = [next(loading), next(loading)]
+    out = next(loading)
+    assert len(out) == 2, "what goes out together is read together"
     store.remove([MANY[3].id])
     rest, answer = rest_of(loading)
     assert out + rest == [record.raw for record in MANY if record is not MANY[3]]
@@ -227,17 +231,50 @@ def test_arrivals_are_one_commit_and_forgotten_ones_are_refused() -> None:
     assert isinstance(host.commit(), StoreFailed)
 
 
+def test_a_commit_goes_on_beside_the_exchange_and_is_told_of_when_it_is_over() -> None:
+    store = MemoryStore()
+    store.forget([MANY[1].id])
+    host = Host(store)
+    host.arrive_all(MANY[:2])
+    assert (host.begin_commit(), host.waiting, host.waiting_bytes) == (None, 0, 0)
+    host.arrive_all(MANY[2:4])
+    assert host.begin_commit() == RecordsStored((MANY[0].id,), (MANY[1].id,))
+    host.arrive(MANY[4])
+    assert host.commit() == RecordsStored(tuple(record.id for record in MANY[2:5]))
+    assert host.begin_commit() is None
+    assert host.commit() is None
+    store.close()
+    host.arrive(MANY[5])
+    assert host.begin_commit() is None
+    assert isinstance(host.begin_commit(), StoreFailed)
+    host.arrive(MANY[5])
+    host.begin_commit()
+    assert isinstance(host.commit(), StoreFailed)
+
+
+def test_what_comes_slowly_is_not_kept_waiting_for_the_rest() -> None:
+    pair = make_pair(MANY, [])
+    pair.begin()
+    stored = set()
+    while pair.sides[1].result is None:
+        pair.clocks[1].seconds += 1.0
+        pair.deliver(0)
+        pair.deliver(1)
+        stored.add(len(pair.sides[1].machine.exchange.round.received))
+    assert {1, 2, 3, 4} <= stored
+
+
 def test_so_many_bytes_are_a_commit_however_few_records_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lace.drive.side.BATCH_BYTES", 2000)
+    monkeypatch.setattr("lace.drive.side.COMMIT_BYTES", 2000)
     pair = make_pair([make_blob(b"%d" % number * 700) for number in range(10, 22)], [])
     side, held = pair.sides[1], []
-    commit = side.host.commit
+    begin = side.host.begin_commit
 
     def committing() -> RecordsStored | StoreFailed | None:
         held.append(side.host.waiting_bytes)
-        return commit()
+        return begin()
 
-    side.host.commit = committing  # type: ignore[method-assign]
+    side.host.begin_commit = committing  # type: ignore[method-assign]
     pair.run()
     assert len(pair.ids(1)) == 12
     assert max(held) < 2000 + 1500, "never more than one record over"
@@ -247,15 +284,15 @@ def test_records_that_come_together_end_like_those_that_come_alone() -> None:
     alone, together = make_pair(MANY, []), make_pair(MANY, [])
     alone.run()
     side = together.sides[1]
-    waiting: list[bytes] = []
+    waiting: list[RecordBytes] = []
     feed = side.feed
 
     def gather(event: Event | BlockReceived) -> None:
         if isinstance(event, RecordReceived):
-            waiting.append(event.raw)
+            waiting.append(RecordBytes(RecordId(named_record(event.raw)), event.raw))
             return
-        raws, waiting[:] = waiting[:], []
-        side.feed_records(raws)
+        came, waiting[:] = waiting[:], []
+        side.feed_records(came)
         feed(event)
 
     side.feed = gather  # type: ignore[method-assign]

@@ -169,7 +169,7 @@ class Failing(Host):
     def commit(self) -> RecordsStored | StoreFailed | None:
         return StoreFailed(GONE) if self._what == "commit" and self.waiting else super().commit()
 
-    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+    def load(self, wanted: SendRecords) -> Generator[list[bytes], None, RecordsSent | StoreFailed]:
         if self._what == "load":
             return StoreFailed(GONE)
         return (yield from super().load(wanted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -17,6 +18,7 @@ from lace.drive import (
     Side,
     Wired,
 )
+from lace.iltp import RecordBytes
 from lace.interlace import Cause, Settings
 from lace.record import make_blob
 from tests.drive.wire import make_wire, wire
@@ -184,3 +186,48 @@ def test_garbage_on_the_wire_ends_the_exchange_with_a_name() -> None:
     assert over.ends[0].result.cause is Cause.PROTOCOL
     assert over.ends[0].data_to_send() == b""
     assert over.ends[0].shut
+
+
+class Late:
+    """Gives records back one run later, as somebody does who lets them be checked elsewhere."""
+
+    def __init__(self) -> None:
+        self.held: Sequence[RecordBytes] = ()
+        self.closed = False
+
+    def give(self, came: Sequence[RecordBytes], expected: int) -> Sequence[RecordBytes]:
+        before, self.held = self.held, came
+        return before
+
+    def rest(self) -> Sequence[RecordBytes]:
+        return self.give((), 0)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("size", [7, 200, 1 << 20])
+def test_records_that_are_checked_elsewhere_give_the_same_exchange(size: int) -> None:
+    whole = make_wire(LEFT, RIGHT)
+    whole.run()
+    over, late = make_wire(LEFT, RIGHT, cut=lambda _: size), (Late(), Late())
+    over.ends[0]._ahead, over.ends[1]._ahead = late
+    over.run()
+    assert over.sent == whole.sent
+    assert over.results == whole.results
+    assert all(each.closed for each in late)
+
+
+@pytest.mark.parametrize("end", ["cancel", "receive_end"])
+def test_what_is_being_checked_when_an_exchange_breaks_off_is_stored(end: str) -> None:
+    over, late = make_wire(LEFT, [], cut=lambda _: 100), Late()
+    over.ends[1]._ahead = late
+    over.begin()
+    while not late.held:
+        over.move(0), over.move(1)
+    under_way = {each.id for each in late.held}
+    getattr(over.ends[1], end)()
+    assert over.ends[1].result is not None
+    assert under_way <= over.pair.ids(1)
+    assert under_way <= set(over.ends[1].result.received_hashes)
+    assert late.closed

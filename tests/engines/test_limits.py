@@ -59,6 +59,17 @@ def test_each_limit_stops_one_beyond_it_and_not_before(limit: str, way: str) -> 
     assert stopped.value.code == "limit/evaluation"
 
 
+@pytest.mark.parametrize("way", MODES)
+def test_fields_that_nobody_reads_do_not_count(way: str) -> None:
+    facts = [("Field", f"p{at}", name, "0", "x") for at in range(5) for name in ("Read", "Unread")]
+    with mode(way):
+        assert run("A(P) :- Field(P,'Read',_,_).", facts, base_facts=5)
+        for rule, bound in (("A(P) :- Field(P,'Read',_,_).", 4), ("A(P) :- Field(P,_,_,'x').", 9)):
+            with pytest.raises(EvaluationStopped) as stopped:
+                run(rule, facts, base_facts=bound)
+            assert stopped.value.fields["seen"] == bound + 1
+
+
 def test_facts_for_one_evaluation_have_their_own_limit() -> None:
     program = compile_program(parse_program("A(X) :- B(X)."))
     given = [("B", "x"), ("B", "y")]

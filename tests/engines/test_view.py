@@ -193,17 +193,18 @@ def test_everything_becomes_visible_where_nothing_was() -> None:
     assert running.insert(sorted(rows(set(names)))).count(Predicate("A", 1)) == len(names)
 
 
-def test_the_limit_on_base_facts_counts_what_is_visible() -> None:
+def test_the_limit_on_base_facts_counts_what_is_visible_and_read() -> None:
     plain = compile_program(parse_program("A(P) :- Have(P), not Field(P,'Group',_,'g0')."))
     program = restrict(plain, VIEW, KINDS)
     view: list[Fact] = [("Seen", "p01"), ("Seen", "p02")]
     none: list[Fact] = []
-    for extra in (none, HIDDEN):
+    unread: list[Fact] = [("Field", "p01", f"Other-{at}", "0", "x") for at in range(9)]
+    for extra in (none, HIDDEN, unread):
         database = Database([f for f in RECORDS if f[1] in ("p01", "p02")] + view + extra)
-        database.evaluate(program, Budget(EvaluationLimits(base_facts=6)))
+        database.evaluate(program, Budget(EvaluationLimits(base_facts=4)))
         with pytest.raises(EvaluationStopped) as stopped:
-            database.evaluate(program, Budget(EvaluationLimits(base_facts=5)))
-        assert stopped.value.fields["seen"] == 6
+            database.evaluate(program, Budget(EvaluationLimits(base_facts=3)))
+        assert stopped.value.fields["seen"] == 4, "`Have` and `Group` of two records"
 
 
 @pytest.mark.parametrize("way", MODES)

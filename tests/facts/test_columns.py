@@ -53,16 +53,6 @@ class TestColumnsOfMany(FactSourceContract):
         return Columns(map(read_segment, segments_of(records, 1)))
 
 
-class TestColumnsOfRecords(FactSourceContract):
-    """Records that are in no segment, a few at a time."""
-
-    def source_of(self, records: Sequence[Record]) -> FactSource:
-        columns = Columns()
-        for at in range(0, len(records), 3):
-            columns.add_records(records[at : at + 3])
-        return columns
-
-
 class TestColumnsOfSegmentsInMemory(FactSourceContract):
     """Segments that were never bytes."""
 

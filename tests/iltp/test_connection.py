@@ -18,6 +18,7 @@ from lace.iltp import (
     Reader,
     RecordBytes,
     Resource,
+    make_record,
     make_resource,
     write,
 )
@@ -353,10 +354,12 @@ def test_records_that_follow_each_other_are_taken_and_sent_together() -> None:
     receiver.receive_data(b"".join(pieces) + b"\n" + blobs[0].raw)
     assert receiver.take_records() == [], "the preface is first"
     assert receiver.next_event(Phase.TRANSFER) == RecordReceived(raws.pop(0))
-    assert receiver.take_records() == raws
+    taken = receiver.take_records()
+    assert [each.raw for each in taken] == raws
+    assert [each.parse() for each in taken] == [*blobs[1:], large]
     assert receiver.take_records() == []
     assert receiver.next_event(Phase.TRANSFER) == RecordsEnded()
-    assert receiver.take_records() == [blobs[0].raw]
+    assert receiver.take_records() == [make_record(blobs[0])]
     sender.send(PeerClosed())
     sender.send_records(raws)
     assert sender.data_to_send() == b""

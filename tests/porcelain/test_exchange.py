@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lace.errors import LaceError
-from lace.interlace import Cause, Claim, InterlaceResult, PreparedPolicyRefused, Schema
+from lace.facts import Predicate
+from lace.interlace import Cause, Claim, InterlaceResult, PreparedPolicyRefused, Purpose, Schema
 from lace.porcelain import ExchangeChoices, Guard, Lace, PolicyBook, Worth, parse_policy, run_sync, sharing
 from lace.porcelain.exchange import share_evaluation
 from lace.porcelain.sharing import Sharing
@@ -155,6 +156,24 @@ def test_a_book_has_a_policy_for_each_peer() -> None:
     assert len(sync(nobody_else, given=everything, sign=ALICE)[0].received_hashes) == 2
 
 
+def test_who_dials_holds_what_is_read_until_somebody_reads_more_and_who_is_dialled_everything() -> None:
+    def held(lace: Lace) -> set[str]:
+        facts = lace.exchanges._snapshots.facts
+        return {name for _, name, _, _ in facts.rows_of(Predicate("Field", 4), ids(lace.store), None)}
+
+    answering = Answering(stocked(notes("a", 3)))
+    result, lace = sync(answering)
+    assert result.complete
+    assert held(lace) == {"Group"}
+    assert held(answering.lace) == {"App", "Data-Length", "Group", "Name", "TAI", "Type"}
+    # The same process is dialled now, and dials again.
+    dialled = Answering(lace)
+    assert sync(dialled)[0].complete
+    assert held(lace) == held(answering.lace)
+    assert run_sync(interlacing(lace, answering)).complete
+    assert held(lace) == held(answering.lace)
+
+
 def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() -> None:
     shared_by_all, turns = Sharing(), []
 
@@ -172,7 +191,8 @@ def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() ->
             turns.append(taking.is_alive())  # nobody else gets them now
             return {record: [("App", "0", "ding")] for record in records}
 
-    shared = share_evaluation(Decided(), shared_by_all)
+    shared = share_evaluation(Decided(), shared_by_all, Purpose.SERVE)
+    assert shared.may_request == {"P.x.H3"}
     assert shared.fields(["P.x.H3"], None) == {"P.x.H3": [("App", "0", "ding")]}
     assert (shared.may_send, shared.has("P.x.H3"), turns) == ({"P.x.H3"}, True, [True])
 

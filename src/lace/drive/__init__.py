@@ -1,5 +1,6 @@
 """Drivers of exchanges: what answers a machine, what joins two of them, and both without a wire."""
 
+from lace.drive.excerpts import excerpt_for
 from lace.drive.history import (
     ANONYMOUS,
     Account,
@@ -62,17 +63,17 @@ from lace.drive.operations import (
 from lace.drive.receipts import Receipts, is_receipt
 from lace.drive.side import Item, Outbox, Side
 from lace.drive.snapshots import StoreSnapshots
-from lace.drive.wired import Wired
+from lace.drive.wired import Ahead, Wired
 
 __all__ = [
     "ANONYMOUS",
-    "Account", "Agreement", "Batch", "Beginning", "Came", "Ending", "ExchangeEnded", "ExchangeEntry",
+    "Account", "Agreement", "Ahead", "Batch", "Beginning", "Came", "Ending", "ExchangeEnded", "ExchangeEntry",
     "ExchangeNotes", "ExchangeNumber", "FileHistory", "History", "HistoryReplaced", "Host", "InForce", "Item",
     "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "Note", "Observed", "Observer", "Outbox", "Party",
     "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived", "RecordRejected", "RecordsAsked",
     "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "Side", "Stay", "Stayed",
     "StoreReport", "StoreSnapshots", "Sums", "UnreadableHistory", "Wanted", "Way", "Wired",
-    "deliver_matching", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer", "is_receipt",
-    "list_all", "report_store", "rules_in_force", "select_place", "select_records", "watch_all",
+    "deliver_matching", "excerpt_for", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer",
+    "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records", "watch_all",
     "with_operation",
 ]  # fmt: skip

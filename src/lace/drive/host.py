@@ -3,7 +3,7 @@
     PlanAgreed ─────▶ LocalPolicy ─────▶ Prepared
     NeedEvaluation ─▶ Snapshot, decide ─▶ Evaluated
     StoreRecord … ──▶ one commit ───────▶ RecordsStored
-    SendRecords ────▶ bytes from the store, one by one ─▶ RecordsSent
+    SendRecords ────▶ bytes from the store, a few together ─▶ RecordsSent
 
 Rules of this file:
 1. The machine asks, the host answers; nothing here knows a phase.
@@ -16,6 +16,8 @@ from collections.abc import Callable, Collection, Generator, Mapping, MutableMap
 from dataclasses import dataclass
 from typing import Final
 
+from lace.drive.committing import Committing
+from lace.drive.excerpts import excerpt_for
 from lace.drive.snapshots import StoreSnapshots
 from lace.engines import DatabaseVersion
 from lace.errors import Corrupt, LaceError, Missing, StoreError
@@ -47,13 +49,13 @@ from lace.policy import (
     Views,
 )
 from lace.record import Record
-from lace.stores import Added, Store, Stored, Version
+from lace.stores import Added, Outcome, Store, Stored, Version
 from lace.text import RecordId
 
 FIELD: Final = Predicate("Field", 4)
 READ_RECORDS: Final = 1024
-READ_BYTES: Final = 256 << 10
-"""So much is read from a store at once, and one record more: about what goes out together."""
+READ_BYTES: Final = 64 << 10
+"""So much is read from a store at once, and one record more: what goes out together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class Host:
         self._advertised: frozenset[Fact] = frozenset()
         self._arrived: list[Record] = []
         self._arrived_bytes = 0
+        self._committing: Committing | None = None
         self._seen: Version | None = store.version()
         self._ours: set[str] = set()
         """What this exchange stored since somebody asked for news."""
@@ -142,6 +145,7 @@ class Host:
             )
         except LaceError as error:
             return EvaluationFailed(error)
+        self._snapshots.narrow(excerpt_for(agreed, self._views.exposure, self._restrictions))
         self._advertised = frozenset()
         # 050: a local key "is not a verifier-bound Link-Id and MUST NOT be treated as proof of peer
         # identity": it finds a guess, and roots confirm it.
@@ -171,6 +175,11 @@ class Host:
         self._arrived.append(record)
         self._arrived_bytes += record.size
 
+    def arrive_all(self, records: Sequence[Record]) -> None:
+        """Take validated records, as if one arrived after the other."""
+        self._arrived += records
+        self._arrived_bytes += sum([record.size for record in records])
+
     @property
     def waiting(self) -> int:
         """How many records have arrived and are not stored."""
@@ -182,15 +191,52 @@ class Host:
         return self._arrived_bytes
 
     def commit(self) -> RecordsStored | StoreFailed | None:
-        """Store what has arrived, in one commit; None where nothing has."""
-        if not self._arrived:
-            return None
+        """Store what has arrived, in one commit; None where nothing has, and none was under way."""
+        before = self._end_commit()
+        if not self._arrived or isinstance(before, StoreFailed):
+            return before
+        arrived, size = self._take_arrived()
+        try:
+            self._admit(size)
+            now = self._stored(arrived, size, self.store.put_many(arrived, arriving=True))
+        except LaceError as error:
+            return StoreFailed(error)
+        return now if before is None else _join(before, now)
+
+    def begin_commit(self) -> RecordsStored | StoreFailed | None:
+        """Begin to store what has arrived; return what became of the commit before, where there was one.
+
+        A disk takes its time, and meanwhile the next records come.
+        """
+        before = self._end_commit()
+        if not self._arrived or isinstance(before, StoreFailed):
+            return before
+        arrived, size = self._take_arrived()
+        try:
+            self._admit(size)
+        except LaceError as error:
+            return StoreFailed(error)
+        self._committing = Committing(self.store, arrived, size)
+        return before
+
+    def _admit(self, size: int) -> None:
+        """Raise where so many bytes of records are not to be stored; this one lets all in."""
+
+    def _take_arrived(self) -> tuple[list[Record], int]:
         arrived, size = self._arrived, self._arrived_bytes
         self._arrived, self._arrived_bytes = [], 0
+        return arrived, size
+
+    def _end_commit(self) -> RecordsStored | StoreFailed | None:
+        committing, self._committing = self._committing, None
+        if committing is None:
+            return None
         try:
-            outcomes = self.store.put_many(arrived, arriving=True)
+            return self._stored(committing.records, committing.size, committing.outcomes())
         except StoreError as error:
             return StoreFailed(error)
+
+    def _stored(self, arrived: Sequence[Record], size: int, outcomes: Sequence[Outcome]) -> RecordsStored:
         stored = tuple([each.record_id for each in outcomes if isinstance(each, Stored)])
         self._ours.update(stored)
         self._snapshots.expect(arrived, size)
@@ -198,47 +244,45 @@ class Host:
             return RecordsStored(stored)
         return RecordsStored(stored, tuple(e.record_id for e in outcomes if not isinstance(e, Stored)))
 
-    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
-        """Yield the bytes of records that are still there, one by one, within the limits of one response.
+    def load(self, wanted: SendRecords) -> Generator[list[bytes], None, RecordsSent | StoreFailed]:
+        """Yield the bytes of records that are still there, some at a time, within the limits of one response.
 
-        A few are read together when the next one is asked for, so that a response of any size takes little
-        room, and again once the store has changed: whoever takes a record away knows that it does not go out
-        any more. The return value says what became of all of them.
+        Some are read together when the next ones are asked for, so that a response of any size takes little
+        room, and whoever takes a record away knows that it does not go out any more. The return value says
+        what became of all of them.
         """
         ids = [RecordId(record) for record in wanted.records]
         sent: list[tuple[str, int]] = []
         missing: list[str] = []
         total = at = 0
-        while at < len(ids):
+        while at < len(ids) and total < wanted.pause_after:
             next_ids = ids[at : at + READ_RECORDS]
             try:
-                version = self.store.version()
                 read = self.store.read_many(next_ids, READ_BYTES)
             except StoreError as error:
                 return StoreFailed(error)
-            for number, (record_id, raw) in enumerate(zip(next_ids, read, strict=False)):
+            at += len(read)
+            run: list[bytes] = []
+            over = False
+            for record_id, raw in zip(next_ids, read, strict=False):
                 if total >= wanted.pause_after:
-                    return RecordsSent(tuple(sent), tuple(missing))
-                if number and not self._is_at(version):
                     break
-                at += 1
                 if raw is None:
                     # A rotten record is never handed out, and must not keep all others back.
                     missing.append(record_id)
                     continue
                 size = len(raw)
-                if total + size > wanted.within:
-                    return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
-                yield raw
+                over = total + size > wanted.within
+                if over:
+                    break
+                run.append(raw)
                 total += size
                 sent.append((record_id, size))
+            if run:
+                yield run
+            if over:
+                return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
         return RecordsSent(tuple(sent), tuple(missing))
-
-    def _is_at(self, version: Version) -> bool:
-        try:
-            return self.store.version() == version
-        except StoreError:
-            return False  # whoever reads on is told why
 
     def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
         """Yield records that are still there, hashed again by the store, within the limits of a response."""
@@ -274,6 +318,10 @@ class Host:
         return any(
             not isinstance(entry, Added) or entry.record_id not in ours for entry in self.store.log(seen.last)
         )
+
+
+def _join(one: RecordsStored, other: RecordsStored) -> RecordsStored:
+    return RecordsStored(one.stored + other.stored, one.refused + other.refused)
 
 
 def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fact]:

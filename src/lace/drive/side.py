@@ -9,7 +9,7 @@ the store only when the outbox is asked for them, so that a response of any size
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -53,25 +53,35 @@ from lace.interlace import (
     ShutSending,
     StoreFailed,
     StoreRecord,
+    Unchecked,
     named_record,
 )
 
 BATCH = 1000
-"""So many records are stored in one commit, or what there is at the end of a transfer phase."""
-BATCH_BYTES = 8 << 20
+"""So many records are handed over at once where there is no wire."""
+COMMIT_RECORDS = 4096
+"""So many records are stored in one commit, or what there is at the end of a transfer phase. A commit writes
+every page of an index that it touches, and ids lie all over it: few at a time cost half as much again."""
+COMMIT_BYTES = 8 << 20
 """So many bytes of them are stored at once, however few records that are: what waits is held in memory."""
+COMMIT_SECONDS = 1.0
+"""So long may a record wait while others come: a crash loses no more, however slow the link."""
 
 Item: TypeAlias = BlockReceived | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed
 """What one side tells the other."""
-Loading: TypeAlias = Generator[bytes, None, RecordsSent | StoreFailed]
+Loading: TypeAlias = Generator[list[bytes], None, RecordsSent | StoreFailed]
 
 
 class Outbox:
-    """What waits to be told to the peer; the next record is read when somebody looks for it."""
+    """What waits to be told to the peer; the next records are read when somebody looks for them."""
 
-    def __init__(self, done: Callable[[RecordsSent | StoreFailed], None]) -> None:
+    def __init__(
+        self, leaving: Callable[[Sequence[bytes]], None], done: Callable[[RecordsSent | StoreFailed], None]
+    ) -> None:
+        """Begin empty; `leaving` is told of records before they are handed out, `done` when all are."""
         self._items: deque[Item] = deque()
         self._loading: Loading | None = None
+        self._leaving = leaving
         self._done = done
 
     def append(self, item: Item) -> None:
@@ -90,7 +100,7 @@ class Outbox:
     def __bool__(self) -> bool:
         while not self._items and self._loading is not None:
             try:
-                self._items.append(RecordReceived(next(self._loading)))
+                self._items.extend([RecordReceived(raw) for raw in next(self._loading)])
             except StopIteration as end:
                 self._loading = None
                 self._done(end.value)
@@ -100,10 +110,16 @@ class Outbox:
         """Take what is first."""
         if not self:
             raise IndexError("nothing waits to be told")
-        return self._items.popleft()
+        item = self._items.popleft()
+        if isinstance(item, RecordReceived):
+            self._leaving([item.raw])
+        return item
 
     def take_records(self, most_bytes: int) -> list[bytes]:
-        """Take the records that are next, up to so many bytes; none where something else is next."""
+        """Take the records that are next, up to so many bytes and those that are read with the last of them.
+
+        None where something else is next.
+        """
         taken: list[bytes] = []
         size = 0
         while size < most_bytes:
@@ -112,24 +128,25 @@ class Outbox:
                 if not isinstance(first, RecordReceived):
                     break
                 self._items.popleft()
-                raw = first.raw
+                raws = [first.raw]
             elif self._loading is None:
                 break
             else:
                 try:
-                    raw = next(self._loading)
+                    raws = next(self._loading)
                 except StopIteration as end:
                     self._loading = None
                     self._done(end.value)
                     continue
-            taken.append(raw)
-            size += len(raw)
+            self._leaving(raws)
+            taken += raws
+            size += sum(map(len, raws))
         return taken
 
     def __iter__(self) -> Iterator[Item]:
         """Take everything, one after the other."""
         while self:
-            yield self._items.popleft()
+            yield self.popleft()
 
 
 class Side:
@@ -147,8 +164,9 @@ class Side:
         self._now = now
         self._observe = observe
         self._rejected = 0
+        self._stored_at = 0.0
         self._departures: Departures | None = None
-        self.outbox = Outbox(self.feed)
+        self.outbox = Outbox(self._hand_out, self._sent)
         self.fixed_points: list[InterlaceResult] = []
         self.result: InterlaceResult | None = None
         """Set when the exchange is over."""
@@ -162,29 +180,47 @@ class Side:
                 self._tell_arrivals(event)
             waiting.extend(self._take(event, self._now()))
 
-    def feed_records(self, raws: Iterable[bytes]) -> None:
+    def feed_records(self, came: Sequence[Unchecked]) -> None:
         """Give the machine records that came together, all at one moment."""
-        now = self._now()
-        for raw in raws:
-            for answer in self._take(RecordReceived(raw), now):
+        at, now = 0, self._now()
+        while at < len(came) and self.result is None:
+            some = came[at : at + max(1, COMMIT_RECORDS - self.host.waiting)]
+            at += len(some)
+            records, outputs = self.machine.receive_records(some, now)
+            self.host.arrive_all(records)
+            for answer in self._follow(outputs, now):
                 self.feed(answer)
-            if self.result is not None:
-                return
 
     def _take(self, event: Event | BlockReceived, now: Moment) -> list[Event]:
         """Let one event happen; return what the machine is to hear next."""
+        return self._follow(self.machine.receive(event, now), now)
+
+    def _follow(self, outputs: Iterable[Output], now: Moment) -> list[Event]:
+        """Do what the machine asks for, and store what makes a batch; return what the machine hears next."""
         answers: list[Event] = []
-        for output in self.machine.receive(event, now):
+        for output in outputs:
             answer = self._do(output)
             if answer is not None:
                 answers.append(answer)
         self._tell_rejections()
-        host = self.host
-        if self.machine.phase is Phase.SETTLE or host.waiting >= BATCH or host.waiting_bytes >= BATCH_BYTES:
-            stored = host.commit()
-            if stored is not None:
-                answers.append(stored)
+        stored = self._store(now.seconds)
+        if stored is not None:
+            answers.append(stored)
         return answers
+
+    def _store(self, seconds: float) -> RecordsStored | StoreFailed | None:
+        """Store what makes a commit; return what became of the one before, and at the end of all of them."""
+        host = self.host
+        if self.machine.phase is Phase.SETTLE:
+            return host.commit()
+        if not host.waiting:
+            self._stored_at = seconds
+            return None
+        late = seconds - self._stored_at >= COMMIT_SECONDS
+        if late or host.waiting >= COMMIT_RECORDS or host.waiting_bytes >= COMMIT_BYTES:
+            self._stored_at = seconds
+            return host.begin_commit()
+        return None
 
     def _do(self, output: Output) -> Event | None:
         match output:
@@ -207,8 +243,10 @@ class Side:
                     self._tell(RecordsAsked(len(self.machine.exchange.loop.peer_requests), self.loop))
                 return self.host.evaluate(output)
             case SendRecords():
-                loading, observe = self.host.load(output), self._observe
-                self.outbox.load(loading if observe is None else self._telling(observe, output, loading))
+                if self._observe is not None:
+                    tick = self.machine.exchange.agreed.ticks.current
+                    self._departures = Departures(self._observe, output.records, self.loop, tick)
+                self.outbox.load(self.host.load(output))
             case FixedPoint(result):
                 self.fixed_points.append(result)
                 self.host.remember(self.machine.cursor())
@@ -232,19 +270,17 @@ class Side:
         """Which loop of the whole exchange this is, from 1."""
         return self.machine.exchange.total.loops + self.machine.exchange.round.loops
 
-    def _telling(self, observe: Observer, wanted: SendRecords, loading: Loading) -> Loading:
+    def _hand_out(self, raws: Sequence[bytes]) -> None:
         """Tell of records before their bytes are handed out."""
-        tick = self.machine.exchange.agreed.ticks.current
-        self._departures = Departures(observe, wanted.records, self.loop, tick)
-        while True:
-            try:
-                raw = next(loading)
-            except StopIteration as over:
-                outcome: RecordsSent | StoreFailed = over.value
-                self._departures.end()
-                return outcome
-            self._departures.hand_out(named_record(raw), len(raw))
-            yield raw
+        if self._departures is not None:
+            for raw in raws:
+                self._departures.hand_out(named_record(raw), len(raw))
+
+    def _sent(self, outcome: RecordsSent | StoreFailed) -> None:
+        """Tell what left, and the machine that it did."""
+        if self._departures is not None:
+            self._departures.end()
+        self.feed(outcome)
 
     def _with_late(self, result: InterlaceResult) -> InterlaceResult:
         """Store what was validated before an exchange broke off, and say so."""
@@ -260,8 +296,9 @@ class Side:
 
     def _tell_arrivals(self, stored: RecordsStored) -> None:
         if self._observe is not None:
+            loop = self.loop
             for record in stored.stored:
-                self._observe(RecordArrived(record, self.loop))
+                self._observe(RecordArrived(record, loop))
 
     def _tell_rejections(self) -> None:
         """Tell of rejections that nobody was told of yet."""

@@ -8,21 +8,21 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lace.engines import Database, DatabaseVersion
 from lace.errors import StoreError
-from lace.facts import Columns, Fact, facts_of_record
+from lace.facts import ALL_FACTS, ONLY_HAVE, Excerpt, Fact, Segment, facts_of_record, make_segment
 from lace.policy import Snapshot
 from lace.record import Record
 from lace.stores import Added, Store, Version
 from lace.text import RecordId
 
 MANY: Final = 64
-"""From so many records on, making columns of them costs less than facts one by one."""
+"""From so many records on, making a segment of them costs less than facts one by one."""
 TOGETHER: Final = 1024
-"""So many records are made columns at a time, or those of so many bytes, and no more are held."""
+"""So many records are made a segment at a time, or those of so many bytes, and no more are held."""
 EXPECTED_BYTES: Final = 16 << 20
 """So many bytes of records are kept from storing them to reading their facts; others are read again. A
 response may bring a gigabyte."""
@@ -35,6 +35,8 @@ class StoreSnapshots:
         self._store = store
         self._version: Version | None = None
         self._database = Database()
+        self._excerpt: Excerpt | None = None
+        """What is held, or will be; None until somebody says what he reads."""
         self._snapshot: Snapshot | None = None
         self.have: frozenset[str] = frozenset()
         """The records of the last snapshot."""
@@ -46,10 +48,22 @@ class StoreSnapshots:
         """The record facts as they are now, whatever comes later."""
         return self._database.version()
 
+    def narrow(self, excerpt: Excerpt) -> None:
+        """Be told what somebody reads: nothing else is held while nobody reads more.
+
+        Who does is given everything, and that once: a peer whose rules change again and again must not have
+        the store read as often.
+        """
+        if self._excerpt is None:
+            self._excerpt = excerpt
+        elif not self._excerpt.covers(excerpt):
+            self._excerpt = ALL_FACTS
+            self._snapshot = None
+
     def expect(self, records: Iterable[Record], size: int) -> None:
         """Take records of so many bytes that were just stored: their facts need not be read again."""
         self._expected_bytes += size
-        if self._expected_bytes <= EXPECTED_BYTES:
+        if self._expected_bytes <= EXPECTED_BYTES and self._excerpt != ONLY_HAVE:
             self._expected.update((record.id, record) for record in records)
 
     def take(self, runtime: Iterable[Fact], advertised: Iterable[Fact]) -> Snapshot:
@@ -71,8 +85,13 @@ class StoreSnapshots:
         # The version first: what is stored meanwhile is read again, which changes nothing.
         self._version = self._store.version()
         self._database = Database()
-        self._database.add_record_facts(Columns(self._store.segments()))
-        self.have = frozenset(record for _, record in self._store.ids())
+        self._excerpt = self._excerpt or ALL_FACTS
+        ids = [record for _, record in self._store.ids()]
+        if self._excerpt == ONLY_HAVE:
+            self._add_ids(ids)
+        else:
+            self._database.add_segments(self._store.segments(), self._excerpt)
+        self.have = frozenset(ids)
 
     def _catch_up(self) -> bool:
         """Add what was stored since the last snapshot; tell whether that is all that happened."""
@@ -104,20 +123,29 @@ class StoreSnapshots:
         return True
 
     def _add(self, ids: list[RecordId]) -> None:
-        expected = self._expected.get
-        if len(ids) < MANY:
-            records = (expected(each) or self._store.get(each) for each in ids)
-            self._database.add([fact for record in records for fact in facts_of_record(record)])
+        excerpt = self._excerpt or ALL_FACTS
+        if excerpt == ONLY_HAVE:
+            self._add_ids(ids)
             return
-        columns = Columns()
-        held: list[Record] = []
+        if len(ids) < MANY:
+            expected, holds = self._expected.get, excerpt.holds
+            records = (expected(each) or self._store.get(each) for each in ids)
+            self._database.add([fact for each in records for fact in facts_of_record(each) if holds(fact)])
+            return
+        self._database.add_segments(self._segments_of(ids), excerpt)
+
+    def _segments_of(self, ids: list[RecordId]) -> Iterator[Segment]:
+        expected = self._expected.get
+        held: list[tuple[int, Record]] = []
         size = 0
-        for each in ids:
+        for number, each in enumerate(ids, 1):
             record = expected(each) or self._store.get(each)
-            held.append(record)
+            held.append((number, record))
             size += record.size
             if len(held) == TOGETHER or size >= EXPECTED_BYTES:
-                columns.add_records(held)
+                yield make_segment(held)
                 held, size = [], 0
-        columns.add_records(held)
-        self._database.add_record_facts(columns)
+        yield make_segment(held)
+
+    def _add_ids(self, ids: Iterable[RecordId]) -> None:
+        self._database.add_relation("Have", [(each,) for each in ids])

@@ -12,11 +12,12 @@ It waits for nothing: a transport reads, writes and sleeps, and asks.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from lace.drive.side import Item, Side
 from lace.errors import RemoteProtocolError
-from lace.iltp import Connection
+from lace.iltp import Connection, RecordBytes
 from lace.interlace import (
     Begin,
     Cancel,
@@ -28,6 +29,7 @@ from lace.interlace import (
     Phase,
     StreamFailed,
     TimeOver,
+    Unchecked,
     Wake,
 )
 from lace.policy import Module
@@ -36,12 +38,29 @@ RUN_BYTES: Final = 64 << 10
 """Records go out together up to so many bytes; one that is larger goes alone."""
 
 
+class Ahead(Protocol):
+    """Checks records before the machine asks whether they are valid, beside whatever else is done."""
+
+    def give(self, came: Sequence[RecordBytes], expected: int) -> Sequence[Unchecked]:
+        """Take records that came, and so many are expected still; return the next ones for the machine."""
+        ...
+
+    def rest(self) -> Sequence[Unchecked]:
+        """Wait for all that were given and not returned."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
 class Wired:
     """A side and its connection."""
 
-    def __init__(self, side: Side, connection: Connection | None = None) -> None:
+    def __init__(self, side: Side, connection: Connection | None = None, ahead: Ahead | None = None) -> None:
         self.side = side
         self._connection = connection or Connection()
+        self._ahead = ahead
         self._parted = False
         self._aborted = False
 
@@ -144,17 +163,36 @@ class Wired:
 
     def _give(self, event: Event) -> None:
         if self.result is None and self.side.machine.phase is not Phase.CLOSED:
+            # What came before it is heard before it.
+            self._hear_rest()
             self.side.feed(event)
             self._hear()
 
     def _hear(self) -> None:
         machine = self.side.machine
         while self.result is None and not machine.busy:
-            raws = self._connection.take_records() if machine.phase is Phase.TRANSFER else None
-            if raws:
-                self.side.feed_records(raws)
+            if machine.phase is Phase.TRANSFER and self._hear_records():
                 continue
             event = self._connection.next_event(machine.phase)
             if event is None:
                 return
             self.side.feed(event)
+        if self.result is not None and self._ahead is not None:
+            self._ahead.close()
+
+    def _hear_records(self) -> bool:
+        """Hear the records that are next; tell whether there were any."""
+        came = self._connection.take_records()
+        if not came:
+            # Where something else is next, all records have come.
+            return self._connection.waiting and self._hear_rest()
+        expected = len(self.side.machine.exchange.loop.requested)
+        self.side.feed_records(came if self._ahead is None else self._ahead.give(came, expected))
+        return True
+
+    def _hear_rest(self) -> bool:
+        """Hear the records that are being checked; tell whether there were any."""
+        rest = () if self._ahead is None else self._ahead.rest()
+        if self.result is None:
+            self.side.feed_records(rest)
+        return bool(rest)

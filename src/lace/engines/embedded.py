@@ -31,11 +31,13 @@ from lace.engines.version import FactsVersion, Shown
 from lace.engines.whole import Outcome, WholeProgram
 from lace.errors import EngineError
 from lace.facts import (
+    ALL_FACTS,
     VALUE_BYTES,
-    Columns,
+    Excerpt,
     Fact,
     MixedArity,
     Predicate,
+    Segment,
     Values,
     check_predicate,
 )
@@ -77,9 +79,9 @@ class Database:
             with typed({predicate: rows}):
                 self.relations.add(predicate, rows)
 
-    def add_record_facts(self, columns: Columns) -> None:
-        """Add record facts that are columns already."""
-        self.relations.add_record_facts(columns)
+    def add_segments(self, segments: Iterable[Segment], excerpt: Excerpt = ALL_FACTS) -> None:
+        """Add the record facts of segments, or an excerpt of them."""
+        self.relations.add_segments(segments, excerpt)
 
     def prepare(self, program: RelationProgram) -> PreparedProgram:
         """Make a program ready to run many times; the same one is made ready once."""
@@ -249,15 +251,13 @@ class EmbeddedEvaluation:
         """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
         prepared, size = self._prepared, self._relations.size
         given = self._most_given = sum([size(predicate) for predicate in prepared.given])
-        if not prepared.seen:
-            if not derived:
-                budget.check_base(given, "given facts")
+        if derived and not prepared.seen:
             return
         seen = [(p, view) for p, view in prepared.seen if derived or view not in prepared.derived]
-        # Counting what views show takes a while: only where all facts together would be too many.
-        if given + sum(size(predicate) for predicate, _ in seen) > budget.limits.base_facts:
-            given += sum(self._relations.visible(predicate, view) for predicate, view in seen)
-        budget.check_base(given, "given facts")
+        # Counting what views show, and under which names, takes a while: only where all would be too many.
+        if given + sum([size(predicate) for predicate, _ in seen]) > budget.limits.base_facts:
+            known = [each for each in prepared.base if derived or each.view not in prepared.derived]
+            budget.check_base(sum(map(self._relations.count, known)), "given facts")
 
     @property
     def costs(self) -> Mapping[int, RuleCost]:

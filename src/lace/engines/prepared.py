@@ -175,6 +175,15 @@ class PreparedProgram:
         """Those that are only seen through a view, with it."""
 
     @cached_property
+    def base(self) -> frozenset[Source]:
+        """What it reads of base predicates, each fact of it once: what is under other names does not count.
+
+        An engine may hold no more than that, and where one stops must not tell what it holds for others.
+        """
+        read = {source_of(scan, self._heads) for scan in self.scans if scan.predicate not in self._heads}
+        return frozenset(each for each in read if not read & _wider(each))
+
+    @cached_property
     def components(self) -> tuple[PreparedComponent, ...]:
         """The components, prepared."""
         return tuple([PreparedComponent(component, self._heads) for component in self.plain])
@@ -192,6 +201,12 @@ class PreparedProgram:
                 if each.predicate not in self._heads and each not in known:
                     known.append(each)
         return found
+
+
+def _wider(source: Source) -> set[Source]:
+    """Return the sources that hold all of this one, and more."""
+    predicate, name, view = source
+    return {Source(predicate, n, v) for n in (name, None) for v in (view, None)} - {source}
 
 
 def suits_loops(pipeline: Pipeline) -> bool:

@@ -21,9 +21,10 @@ import numpy as np
 from lace.algebra import Constant, Part, Place, Scan
 from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.lookup import Row
+from lace.engines.segments import columns_of
 from lace.engines.table import Table
 from lace.engines.view import SeenRelation
-from lace.facts import Columns, Predicate, Values
+from lace.facts import Excerpt, Predicate, Segment, Values
 
 PARTED: Mapping[Predicate, int] = {
     Predicate("Field", 4): 1,
@@ -265,12 +266,18 @@ class Relations:
             marks.setdefault(table, size)
         return len(table) > size, False
 
-    def visible(self, predicate: Predicate, view: Predicate) -> int:
-        """Return how many facts of a predicate a view shows."""
+    def count(self, source: Source) -> int:
+        """Return how many facts a source means."""
+        predicate, name, view = source
+        if name is not None:
+            tables = [self.part(Source(predicate, name))]
+        else:
+            whole, parts = self.held(predicate, self.changes)
+            tables = [table for table, _ in (parts.values() if whole is None else [whole])]
+        if view is None:
+            return sum(map(len, tables))
         seen = self.table(view)
-        whole, parts = self.held(predicate, self.changes)
-        stretches = parts.values() if whole is None else [whole]
-        return sum(len(SeenRelation(table, seen, self.dictionary).table) for table, _ in stretches)
+        return sum(len(SeenRelation(table, seen, self.dictionary).table) for table in tables)
 
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
@@ -361,22 +368,10 @@ class Relations:
         table.add_distinct(columns)
         return count
 
-    def add_record_facts(self, columns: Columns) -> None:
-        """Add record facts that are columns over a dictionary of their own."""
-        place = self.dictionary.intern_column(columns.texts)
-        placed = [place[np.frombuffer(part, np.uint32)] for part in columns.relations["Have"]]
-        self.add_columns(Predicate("Have", 1), placed)
-        for name in ("BlobHash", "PlexHash", "RecordLink"):
-            parts = columns.relations[name]
-            self.add_columns(Predicate(name, len(parts)), [place[np.frombuffer(p, np.uint32)] for p in parts])
-        for name, part in columns.fields.items():
-            at = self.dictionary.intern(name)
-            records, indexes, values = (
-                place[np.frombuffer(column, np.uint32)]
-                for column in (part.records, part.indexes, part.values)
-            )
-            names = np.full(len(records), at, np.int32)
-            self.add_columns(Predicate("Field", 4), [records, names, indexes, values])
+    def add_segments(self, segments: Iterable[Segment], excerpt: Excerpt) -> None:
+        """Add an excerpt of the record facts of segments."""
+        for predicate, columns in columns_of(segments, excerpt, self.dictionary):
+            self.add_columns(predicate, columns)
 
     def extend(self, growth: Growth, marks: Marks, *, read: bool) -> None:
         """Take over what a relation of the database gained; the dictionary has followed it.

@@ -8,15 +8,13 @@ Rules of this file:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import cast
 
 from lace.errors import FactError
 from lace.facts.fact import RECORD_PREDICATES, Fact, Predicate, Values, check_fact
 from lace.facts.segment import FIELDS, Segment
-from lace.record import Blob, Plex, Record, Seal, split_link
 
 
 class NotARecordFact(FactError):
@@ -123,70 +121,6 @@ class Columns:
             # Data may be empty text, which the dictionary holds like any other.
             links[3].extend(map(placed, segment.links["data"]))
             links[4].extend(map(placed, segment.links["target"]))
-
-    def add_records(self, records: Sequence[Record]) -> None:
-        """Join the facts of records that are in no segment, as if they were in one.
-
-        >>> from lace.record import make_blob
-        >>> columns = Columns()
-        >>> columns.add_records([make_blob(b"hello")])
-        >>> columns.with_field("Data-Length", "5") == [make_blob(b"hello").id]
-        True
-        """
-        ids = self._place([record.id for record in records])
-        zeros = array("I", [self._intern("0")]) * len(records)
-
-        def fill(name: str, holders: array[int], values: list[str]) -> None:
-            if holders:
-                target = self._field(name)
-                target.records.extend(holders)
-                target.indexes.extend(zeros[: len(holders)])
-                target.values.extend(self._place(values))
-
-        kinds = [record.type for record in records]
-        plexes = [r if isinstance(r, Plex) else r.plex if isinstance(r, Seal) else None for r in records]
-        seals = [record for record in records if isinstance(record, Seal)]
-        held = [plex for plex in plexes if plex is not None]
-        holders = ids if len(held) == len(ids) else array("I", compress(ids, plexes))
-        sealed = array("I", [at for at, kind in zip(ids, kinds, strict=True) if kind == "S"])
-        self.relations["Have"][0].extend(ids)
-        fill("Type", ids, kinds)
-        blobs = [
-            record if isinstance(record, Blob) else cast(Plex, plex).blob
-            for record, plex in zip(records, plexes, strict=True)
-        ]
-        fill("Data-Length", ids, [str(blob.length) for blob in blobs])
-        fill("Group", holders, [plex.group for plex in held])
-        fill("App", holders, [plex.app for plex in held])
-        fill("Name", holders, [plex.name for plex in held])
-        fill("TAI", holders, [plex.tai for plex in held])
-        fill("Signed-By", sealed, [seal.signer for seal in seals])
-        fill("Signature", sealed, [seal.signature for seal in seals])
-        for name, mine, inner in (
-            ("BlobHash", holders, [plex.blob.id for plex in held]),
-            ("PlexHash", sealed, [seal.plex.id for seal in seals]),
-        ):
-            self.relations[name][0].extend(mine)
-            self.relations[name][1].extend(self._place(inner))
-        for at, plex in zip(holders, held, strict=True):
-            if plex.extra:
-                self._add_extra(at, plex)
-
-    def _place(self, texts: Iterable[str]) -> array[int]:
-        known = self.positions
-        return array("I", [known.setdefault(text, len(known)) for text in texts])
-
-    def _add_extra(self, record: int, plex: Plex) -> None:
-        for name, index, value in plex.indexed_extra():
-            target, number = self._field(name), self._intern(str(index))
-            target.records.append(record)
-            target.indexes.append(number)
-            target.values.append(self._intern(value))
-            link = split_link(name, value) if name[0] == "+" else None
-            if link is not None:
-                placed = record, self._intern(name), number, *map(self._intern, link)
-                for column, at in zip(self.relations["RecordLink"], placed, strict=True):
-                    column.append(at)
 
     def add_facts(self, facts: Iterable[Fact]) -> None:
         """Join record facts that are not there yet, such as those read from text."""

@@ -99,15 +99,16 @@ class Arrival:
         Most of a long stream is that; whatever else follows is for the table of leading bytes.
         """
         scanner, stop = self._scanner, len(buffer)
+        limits = scanner.limits
         taken: list[RecordBytes] = []
         with memoryview(buffer) as view:
-            while (found := read_skeleton(buffer, at, stop, scanner.limits)) is not None:
-                _, data, end = found
+            while (found := read_skeleton(buffer, at, stop, limits)) is not None:
+                layers, data, end = found
                 scanner.work += data - at
                 if end > stop:
                     return at, taken
                 raw = bytes(view[at:end])
-                taken.append(RecordBytes(_named_id(raw), raw, base + at))
+                taken.append(RecordBytes(_named_id(raw), raw, base + at, (limits, layers, data, at)))
                 at = end
         if buffer.startswith(MARK, at):  # looked at in vain; once, because now it is read line by line
             scanner.work += min(stop - at, scanner.limits.header_bytes)

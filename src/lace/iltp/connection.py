@@ -109,14 +109,14 @@ class Connection:
         quiet, self._quiet = self._quiet, 0
         return Progress(quiet) if quiet else None
 
-    def take_records(self) -> list[bytes]:
+    def take_records(self) -> list[RecordBytes]:
         """Take the records that are next, as far as they are whole: quicker than one event after the other.
 
         To be asked in a transfer, while the machine is not busy.
         """
         items, taken = self._items, []
-        while items and isinstance(items[0], RecordBytes):
-            taken.append(items[0].raw)
+        while items and isinstance(first := items[0], RecordBytes):
+            taken.append(first)
             items.popleft()
         return taken
 

@@ -16,15 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import ClassVar, TypeAlias
+from itertools import islice
+from typing import ClassVar, Final, TypeAlias
 
 from lace.errors import InputError
 from lace.facts import Fact, check_fact, parse_fact_line, write_fact_line
 from lace.iltp.faults import ABORT, CannotWrite, StreamFault
-from lace.iltp.grammar import EPOCH_FACT, FACT_LINE, LIMITS, StreamLimits
+from lace.iltp.grammar import EPOCH_FACT, FACT_LINE, FACT_LINES, LIMITS, StreamLimits
 from lace.record import LIMITS as RECORD_LIMITS
-from lace.record import Record, RecordLimits, parse_record
+from lace.record import Record, RecordLimits, check_record, parse_record
 from lace.text import LacegramId, PlanId, RecordId
+
+TOGETHER: Final = 4096
+"""So many facts are written at a stroke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,11 @@ class Resource:
     offset: int = field(default=0, compare=False)
 
 
+Skeleton: TypeAlias = tuple[RecordLimits, list[tuple[str, int]], int, int]
+"""The limits that a record keeps, its layers, where its data begins, and where in the buffer that these
+positions count in the record began."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordBytes:
     """One stored record by its ends: nothing else about it is validated.
@@ -98,6 +107,8 @@ class RecordBytes:
     """What its markline names. Whether that is its hash, `parse` says."""
     raw: bytes = field(repr=False)
     offset: int = field(default=0, compare=False)
+    skeleton: Skeleton | None = field(default=None, compare=False, repr=False)
+    """Where its parts are, where that was found out when it was cut from the stream."""
 
     @property
     def size(self) -> int:
@@ -106,6 +117,10 @@ class RecordBytes:
 
     def parse(self, limits: RecordLimits = RECORD_LIMITS) -> Record:
         """Return the record, or raise why these bytes are none (a `RecordError`)."""
+        if self.skeleton is not None:
+            within, layers, data, start = self.skeleton
+            if within is limits or within == limits:
+                return check_record(self.raw, layers, data, start)
         return parse_record(self.raw, limits)
 
 
@@ -164,8 +179,38 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
     >>> make_fact_block([("MayRequest", "B.x.H3")]).raw
     b"MayRequest('B.x.H3')\\n"
     """
-    lines = BytesIO()
-    for count, fact in enumerate(facts, 1):
+    lines, count, left = BytesIO(), 0, iter(facts)
+    while some := list(islice(left, TOGETHER)):
+        count += len(some)
+        raw = _write_plain(some, limits)
+        if raw is None or lines.tell() + len(raw) > limits.block_bytes or count > limits.block_facts:
+            _write_singly(lines, some, count - len(some), limits)
+        else:
+            lines.write(raw)
+    raw = lines.getvalue()
+    return FactBlock(raw) if raw else PhaseEnd()
+
+
+def _write_plain(facts: list[Fact], limits: StreamLimits) -> bytes | None:
+    """Write facts at a stroke that are ASCII without quotes and backslashes, as most are; None for others."""
+    text = "".join(
+        [
+            fact[0] + "('" + "','".join(fact[1:]) + "')\n" if len(fact) > 1 else f"{fact[0]}()\n"
+            for fact in facts
+        ]
+    )
+    quotes = 2 * (sum(map(len, facts)) - len(facts))
+    if not text.isascii() or "\\" in text or text.count("'") != quotes or text.count("\n") != len(facts):
+        return None
+    raw = text.encode()
+    if max(map(len, raw.split(b"\n"))) > limits.fact_line_bytes or FACT_LINES.fullmatch(raw) is None:
+        return None
+    return raw
+
+
+def _write_singly(lines: BytesIO, facts: Iterable[Fact], before: int, limits: StreamLimits) -> None:
+    """Write facts one by one behind so many others, or raise what is wrong with the first bad one."""
+    for count, fact in enumerate(facts, before + 1):
         line = _write_line(fact)
         if len(line) > limits.fact_line_bytes + 1:
             reason = f"{len(line) - 1} bytes are over the limit of {limits.fact_line_bytes}: {fact[0]}(…"
@@ -177,8 +222,6 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
         if count > limits.block_facts:
             raise CannotWrite(item="a fact block", reason=f"it has more than {limits.block_facts} facts")
         lines.write(line)
-    raw = lines.getvalue()
-    return FactBlock(raw) if raw else PhaseEnd()
 
 
 def _write_line(fact: Fact) -> bytes:

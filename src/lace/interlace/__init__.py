@@ -60,6 +60,7 @@ from lace.interlace.events import (
     StoreRecord,
     StreamFailed,
     TimeOver,
+    Unchecked,
     Wake,
 )
 from lace.interlace.hello import SignerNotProven, VerifierMismatch
@@ -118,7 +119,8 @@ __all__ = [
     "RecordsEnded", "RecordsSent", "RecordsStored", "RequestBlock", "ResourceReceived", "RootMismatch",
     "RoundTimeout", "Schema", "SchemaTooNarrow", "SendBlock", "SendRecords", "SendResource", "Settings",
     "SetupBlock", "ShutSending", "SignerNotProven", "SortedEntries", "StoreFailed", "StoreRecord",
-    "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "VerifierMismatch", "Wake",
+    "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "Unchecked",
+    "VerifierMismatch", "Wake",
     "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of",
     "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
     "meet_schemas", "merkle_root", "named_record", "nanoseconds", "needs_another_loop", "negotiate",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from lace.facts import Fact
 from lace.interlace.blocks import LIST, MalformedBlock, block_size
-from lace.interlace.claims import Claims, advertisement_facts, write_advertisement
+from lace.interlace.claims import Claims, advertisement_facts, write_advertisements
 from lace.interlace.limits import ExchangeLimit
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import Summary
@@ -90,9 +90,8 @@ class Answers:
         for prefix in prefixes:
             if len(listed) + self._said[prefix] > limits.max_advertisement_records:
                 break
-            claims = {record: own.claims(record, own.source) for record in own.tree.under(prefix)}
-            for record, claimed in claims.items():
-                size += len(write_advertisement(record, own.source, claimed).encode())
+            claims = own.claims_of(own.tree.under(prefix), own.source)
+            size += len("".join(write_advertisements(claims, own.source)).encode())
             if size > limits.max_fact_block_bytes:
                 break
             listed.update(claims)

@@ -12,11 +12,11 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from lace.facts import Fact, write_constant
-from lace.text import digest
+from lace.text import digest, digest_all
 
 Claim: TypeAlias = tuple[str, str, str]
 """Name, index, value: the model of 020's `Field`, claimed and not validated."""
@@ -95,6 +95,18 @@ def write_advertisement(record: str, source: str, claims: Claims) -> str:
         return first
     start = _start(record, source)
     return first + "".join([f"{claim_line(start, claim)}\n" for claim in claims])
+
+
+def write_advertisements(claims: Mapping[str, Claims], source: str) -> list[str]:
+    """Write many canonical advertisement records, in the order in which they are given."""
+    if not any(claims.values()):
+        return [f"{ADVERTISED}('{record}','{source}')\n" for record in claims]
+    return [write_advertisement(record, source, claimed) for record, claimed in claims.items()]
+
+
+def advertisement_digests(texts: Iterable[str]) -> list[bytes]:
+    """Hash many canonical advertisement records."""
+    return digest_all([_RECORD_DOMAIN + text.encode() for text in texts])
 
 
 def advertisement_digest(text: str) -> bytes:

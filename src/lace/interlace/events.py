@@ -25,7 +25,7 @@ from lace.interlace.claims import Claim, Claims, Schema
 from lace.interlace.result import InterlaceResult
 from lace.interlace.terms import Terms
 from lace.policy import ExchangePlan, Module
-from lace.record import Record
+from lace.record import Record, RecordLimits
 from lace.text import LinkId, Tai, Verifier
 
 
@@ -151,6 +151,24 @@ class RecordReceived:
     """The stored form of one record, as it came: nothing about it is validated."""
 
     raw: bytes
+
+
+class Unchecked(Protocol):
+    """One of many records that came together; whoever cut it out of a stream knows how to read it."""
+
+    @property
+    def id(self) -> str:
+        """What its markline names."""
+        ...
+
+    @property
+    def raw(self) -> bytes:
+        """Its stored form, as it came."""
+        ...
+
+    def parse(self, limits: RecordLimits, /) -> Record:
+        """Return the record, fully validated, or raise the `RecordError` of these bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast, get_args
 
 from lace.errors import LaceError, LocalProtocolError
@@ -71,6 +71,7 @@ from lace.interlace.events import (
     StreamFailed,
     TimeOver,
     TurnsOver,
+    Unchecked,
     Wake,
 )
 from lace.interlace.limits import ExchangeLimits, TransferLimit
@@ -79,6 +80,7 @@ from lace.interlace.phases import BUSY, NEXT, Phase
 from lace.interlace.result import Cause
 from lace.interlace.settings import Settings
 from lace.interlace.state import Epoch, Exchange
+from lace.record import Record
 from lace.text import Tai
 
 Step = list[Output | Event]
@@ -141,6 +143,25 @@ class InterlaceMachine:
                 else:
                     outputs.append(cast(Output, each))
         return outputs
+
+    def receive_records(
+        self, came: Sequence[Unchecked], now: Moment
+    ) -> tuple[Sequence[Record], Sequence[Output]]:
+        """Take records that came together; return those to be stored, and what else there is to do.
+
+        It is the same as one `RecordReceived` after the other, for whoever has many of them.
+        """
+        if self.phase is not Phase.TRANSFER:
+            # Out of place: the table says what that means.
+            return (), [output for each in came[:1] for output in self.receive(RecordReceived(each.raw), now)]
+        self._now = now
+        records: list[Record] = []
+        try:
+            records.extend(transfer.receive_records(self._exchange, came))
+        except LaceError as error:
+            return records, self._abort(error)
+        self._patience.restart(now.seconds)
+        return records, ()
 
     def _take(self, event: Event) -> Step:
         before = self.phase

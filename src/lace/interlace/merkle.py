@@ -21,7 +21,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from lace.text import DIGEST_BYTES, digest, domain_digest
+from lace.text import DIGEST_BYTES, digest, digest_all, domain_digest
 
 LEAF: Final = b"lace-advertisement-leaf/v1"
 NODE: Final = b"lace-advertisement-node/v1"
@@ -52,6 +52,12 @@ def _pair_up(below: Sequence[bytes], level: int, start: int = 0) -> list[bytes]:
 def make_entry(record_digest: bytes) -> bytes:
     """Return a record digest with its leaf."""
     return record_digest + digest(LEAF + record_digest)
+
+
+def make_entries(record_digests: Sequence[bytes]) -> list[bytes]:
+    """Return many record digests with their leaves."""
+    leaves = digest_all([LEAF + each for each in record_digests])
+    return [each + leaf for each, leaf in zip(record_digests, leaves, strict=True)]
 
 
 def merkle_root(entries: Iterable[bytes]) -> bytes:

@@ -19,13 +19,13 @@ from collections.abc import Iterable
 from lace.interlace.claims import (
     Claims,
     Schema,
-    advertisement_digest,
+    advertisement_digests,
     fit_claims,
     select_claims,
-    write_advertisement,
+    write_advertisements,
 )
 from lace.interlace.events import Evaluation
-from lace.interlace.merkle import make_entry
+from lace.interlace.merkle import make_entries
 from lace.interlace.partitions import Partitions
 
 CLAIM_BYTES = 110
@@ -61,8 +61,11 @@ class OwnAdvertisements:
         self._claims: dict[str, Claims] = {}
         """The fields of the schema, kept: a record may leave the store while the peer still asks about it."""
         self.tree = Partitions()
-        self.mirror = Partitions()
+        self._mirror = Partitions()
         self._mirror_bytes = 0
+        self._unmirrored: dict[str, None] = {}
+        """In the tree, and not in the mirror before somebody looks at it: a peer that has nothing, nobody
+        compares with."""
 
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
@@ -73,7 +76,7 @@ class OwnAdvertisements:
         added, removed = ids - self.ids, self.ids - ids
         self.ids, self.added, self.removed = ids, added, removed
         if self._summarizes and removed:
-            self._mirror_bytes -= sum(map(len, self._texts(removed, self.peer_source)))
+            self._take_from_mirror(removed)
         if self.schema is None or self.schema:
             for record in removed:
                 del self._claims[record]
@@ -89,11 +92,35 @@ class OwnAdvertisements:
         self.added = self.removed = frozenset()
 
     def _summarize(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        for tree, source in ((self.tree, self.source), (self.mirror, self.peer_source)):
-            texts = self._texts(added, source)
-            entries = [make_entry(advertisement_digest(text)) for text in texts]
-            tree.change(dict(zip(added, entries, strict=True)), removed)
-        self._mirror_bytes += sum(map(len, texts))
+        claims = self.claims_of(added, self.source)
+        self.tree.change(_entries(claims, write_advertisements(claims, self.source)), removed)
+        self._unmirrored.update(dict.fromkeys(added))
+
+    @property
+    def mirror(self) -> Partitions:
+        """The same records under the peer's source."""
+        if self._unmirrored:
+            claims = self.claims_of(self._unmirrored, self.peer_source)
+            self._unmirrored = {}
+            texts = write_advertisements(claims, self.peer_source)
+            self._mirror.change(_entries(claims, texts), ())
+            self._mirror_bytes += sum(map(len, texts))
+        return self._mirror
+
+    def _take_from_mirror(self, removed: Iterable[str]) -> None:
+        gone = [record for record in removed if record in self._mirror]
+        self._mirror_bytes -= sum(
+            map(len, write_advertisements(self.claims_of(gone, self.peer_source), self.peer_source))
+        )
+        self._mirror.change({}, gone)
+        for record in removed:
+            self._unmirrored.pop(record, None)
+
+    def mirrored(self, records: Iterable[str]) -> dict[str, tuple[Claims, bytes]]:
+        """Return what the peer would say of records in the send set, and the entries of that."""
+        entry_of, source = self.mirror.entry_of, self.peer_source
+        entries = [(record, entry_of(record)) for record in records]
+        return {record: (self.claims(record, source), entry) for record, entry in entries if entry}
 
     def claims(self, record: str, source: str) -> Claims:
         """Return what a source claims of a record in the send set."""
@@ -105,14 +132,15 @@ class OwnAdvertisements:
             return dict.fromkeys(records, ())
         return {record: self.claims(record, source) for record in records}
 
-    def _texts(self, records: Iterable[str], source: str) -> list[str]:
-        claims = self.claims_of(records, source)
-        return [write_advertisement(record, source, claims[record]) for record in records]
-
     @property
     def mean_bytes(self) -> float:
         """About how long an advertisement record is, judged by our own."""
-        if len(self.mirror):
+        if self.ids and self._summarizes:
             return self._mirror_bytes / len(self.mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names
+
+
+def _entries(records: Iterable[str], texts: Iterable[str]) -> dict[str, bytes]:
+    """Hash the advertisement records of these."""
+    return dict(zip(records, make_entries(advertisement_digests(texts)), strict=True))

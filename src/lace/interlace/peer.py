@@ -24,12 +24,12 @@ from lace.interlace.claims import (
     Claim,
     Claims,
     Schema,
-    advertisement_digest,
+    advertisement_digests,
     claim_order,
-    write_advertisement,
+    write_advertisements,
 )
 from lace.interlace.events import Advertisements, Cursor
-from lace.interlace.merkle import make_entry
+from lace.interlace.merkle import make_entries
 from lace.interlace.partitions import Partitions, Summary, summarize
 from lace.text import is_foreign_record_id
 
@@ -84,10 +84,8 @@ def _ordered(record: str, claims: list[Claim]) -> Claims:
 
 def entries_of(claims: Mapping[str, Claims], source: str) -> dict[str, bytes]:
     """Hash advertisement records."""
-    return {
-        record: make_entry(advertisement_digest(write_advertisement(record, source, claimed)))
-        for record, claimed in claims.items()
-    }
+    texts = write_advertisements(claims, source)
+    return dict(zip(claims, make_entries(advertisement_digests(texts)), strict=True))
 
 
 class PeerAdvertisements:
@@ -129,11 +127,12 @@ class PeerAdvertisements:
         """Return what to remember of the peer."""
         return Cursor(self.source, self.schema, dict(self.claims))
 
-    def expect(self, record: str, claims: Claims, entry: bytes) -> None:
-        """Take note that a record was sent to the peer: it will probably advertise it."""
-        if self._summarizes and record not in self.tree:
-            self._expected[record] = claims
-            self.tree.change({record: entry}, ())
+    def expect(self, sent: Mapping[str, tuple[Claims, bytes]]) -> None:
+        """Take note that records were sent to the peer: it will probably advertise them so."""
+        if self._summarizes:
+            new = {record: said for record, said in sent.items() if record not in self.tree}
+            self._expected.update({record: claims for record, (claims, _) in new.items()})
+            self.tree.change({record: entry for record, (_, entry) in new.items()}, ())
 
     @property
     def mean_bytes(self) -> float | None:
@@ -142,13 +141,10 @@ class PeerAdvertisements:
 
     def hash_listing(self, claims: Mapping[str, Claims]) -> dict[str, bytes]:
         """Return the entries of a listing, and learn how long such records are."""
-        entries: dict[str, bytes] = {}
-        for record, claimed in claims.items():
-            text = write_advertisement(record, self.source, claimed)
-            entries[record] = make_entry(advertisement_digest(text))
-            self._listed_bytes += len(text)
-        self._listed += len(entries)
-        return entries
+        texts = write_advertisements(claims, self.source)
+        self._listed += len(texts)
+        self._listed_bytes += sum(map(len, texts))
+        return dict(zip(claims, make_entries(advertisement_digests(texts)), strict=True))
 
     def set_all(self, claims: dict[str, Claims]) -> None:
         """Replace everything by a full listing."""

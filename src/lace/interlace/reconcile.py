@@ -164,13 +164,13 @@ class Reconciliation:
 
     def _guess(self, wanted: Summary) -> bool:
         """Try to rebuild a partition from what is known already."""
-        prefix, peer, mirror = wanted.prefix, self._peer, self._own.mirror
+        prefix, peer = wanted.prefix, self._peer
         if peer.is_known(wanted):
             return True
         # Our own send set first: its roots are kept anyway.
-        if self._predicts and _is(mirror, wanted):
-            entries = mirror.under(prefix)
-            claims = {record: self._own.claims(record, peer.source) for record in entries}
+        if self._predicts and _is(self._own.mirror, wanted):
+            entries = self._own.mirror.under(prefix)
+            claims = self._own.claims_of(entries, peer.source)
             peer.set_partition(wanted, claims, entries)
             return True
         if _is(peer.tree, wanted):
@@ -300,7 +300,14 @@ class Reconciliation:
             raise ExchangeLimit(
                 limit="max_advertisement_records", bound=bound, seen=len(claims), advice="in one answer block"
             )
+        for prefix, listed in self._by_partition(claims).items():
+            self._accept_partition(self._open.pop(prefix), listed)
+
+    def _by_partition(self, claims: dict[str, Claims]) -> dict[str, dict[str, Claims]]:
+        """Return what was listed by the partitions that were to be listed."""
         asked = set(self._asked.lists)
+        if "" in asked and claims:  # all there is, in the beginning
+            return {"": claims}
         lengths = sorted({len(each) for each in asked})
         listings: dict[str, dict[str, Claims]] = {}
         for record, claimed in claims.items():
@@ -308,8 +315,7 @@ class Reconciliation:
             if prefix is None:
                 raise MalformedBlock(reason=f"{record} lies outside every partition that was to be listed")
             listings.setdefault(prefix, {})[record] = claimed
-        for prefix, listed in listings.items():
-            self._accept_partition(self._open.pop(prefix), listed)
+        return listings
 
     def _accept_partition(self, wanted: Summary, listed: dict[str, Claims]) -> None:
         """050: "After listing, the receiver verifies that the listed records match … If verification fails,

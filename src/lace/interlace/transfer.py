@@ -9,7 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lace.errors import LimitExceeded, RecordError, RemoteProtocolError
 from lace.facts import Fact
@@ -25,10 +25,11 @@ from lace.interlace.events import (
     SendBlock,
     SendRecords,
     StoreRecord,
+    Unchecked,
 )
 from lace.interlace.limits import TransferLimit
 from lace.interlace.state import Exchange, Loop, NotYet
-from lace.record import MARK, parse_record
+from lace.record import MARK, Record, RecordLimits, parse_record
 
 _ID_CHARS = 64
 _LINE_BYTES = len(f"{NOT_AVAILABLE}('')\n")
@@ -84,12 +85,10 @@ def records_sent(exchange: Exchange, event: RecordsSent) -> list[Output]:
         raise NotYet(what="what was sent", after="SendRecords")
     loop.sending = False
     loop.over_limit = event.over_limit
-    for record, size in event.sent:
-        exchange.round.sent[record] = None
-        exchange.round.bytes_sent += size
-        mirrored = agreed.own.mirror.entry_of(record)
-        if mirrored is not None:
-            agreed.advertised.expect(record, agreed.own.claims(record, agreed.peer_source), mirrored)
+    records = [record for record, _ in event.sent]
+    exchange.round.sent.update(dict.fromkeys(records))
+    exchange.round.bytes_sent += sum([size for _, size in event.sent])
+    agreed.advertised.expect(agreed.own.mirrored(records))
     loop.held_back += event.missing
     return _end_response(exchange)
 
@@ -116,29 +115,51 @@ def named_record(raw: bytes) -> str:
     return line.decode("ascii", "replace")
 
 
+class _Single:
+    """One record that came alone."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.id = named_record(raw)
+        self.raw = raw
+
+    def parse(self, limits: RecordLimits) -> Record:
+        """Validate it."""
+        return parse_record(self.raw, limits)
+
+
 def receive_record(exchange: Exchange, event: RecordReceived) -> list[Output]:
     """Validate what came for a request: store it, or reject it and go on."""
-    loop, round = exchange.loop, exchange.round
-    record_id = named_record(event.raw)
-    if record_id not in loop.requested:
-        raise NotRequested(what="sends", record=record_id)
+    return [StoreRecord(record) for record in receive_records(exchange, (_Single(event.raw),))]
+
+
+def receive_records(exchange: Exchange, came: Iterable[Unchecked]) -> Iterator[Record]:
+    """Validate what came for requests, one after the other; yield what is to be stored.
+
+    Whoever raises ends the exchange, and what was yielded before it stands.
+    """
+    loop, round, limits = exchange.loop, exchange.round, exchange.settings.record_limits
+    requested, storing = loop.requested, loop.storing
     bound = exchange.agreed.terms.limits.max_total_transferred_bytes
-    if round.bytes_received + len(event.raw) > bound:
-        raise TransferLimit(
-            limit="max_total_transferred_bytes",
-            bound=bound,
-            seen=round.bytes_received + len(event.raw),
-            advice="what was stored stays; the next exchange goes on from there",
-        )
-    round.bytes_received += len(event.raw)
-    del loop.requested[record_id]
-    try:
-        record = parse_record(event.raw, exchange.settings.record_limits)
-    except RecordError as error:
-        exchange.reject(record_id, error)
-        return []
-    loop.storing.add(record.id)
-    return [StoreRecord(record)]
+    for each in came:
+        record_id, size = each.id, len(each.raw)
+        if record_id not in requested:
+            raise NotRequested(what="sends", record=record_id)
+        if round.bytes_received + size > bound:
+            raise TransferLimit(
+                limit="max_total_transferred_bytes",
+                bound=bound,
+                seen=round.bytes_received + size,
+                advice="what was stored stays; the next exchange goes on from there",
+            )
+        round.bytes_received += size
+        del requested[record_id]
+        try:
+            record = each.parse(limits)
+        except RecordError as error:
+            exchange.reject(record_id, error)
+            continue
+        storing.add(record.id)
+        yield record
 
 
 def records_stored(exchange: Exchange, event: RecordsStored) -> None:

@@ -20,9 +20,11 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping, Seque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Semaphore
 from typing import Final
 
 from lace.drive import (
+    Ahead,
     ExchangeNotes,
     History,
     Host,
@@ -32,9 +34,11 @@ from lace.drive import (
     Side,
     StoreSnapshots,
     Wired,
+    excerpt_for,
     watch_all,
 )
 from lace.errors import LaceError, PolicyError, StoreError
+from lace.facts import ALL_FACTS
 from lace.iltp import Connection, StreamLimits
 from lace.interlace import (
     Claim,
@@ -50,12 +54,12 @@ from lace.interlace import (
     NeedEvaluation,
     PlanAgreed,
     Prepared,
-    RecordsStored,
+    Purpose,
     Schema,
     Settings,
-    StoreFailed,
 )
 from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.porcelain.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.cursors import KeptCursors
 from lace.porcelain.lace import now_tai
 from lace.porcelain.peerpolicy import PolicyBook, Presented, present
@@ -138,11 +142,32 @@ NOBODY: Final = Guard()
 class SharedEvaluation:
     """An evaluation over facts that others use too: it has them for itself when it reads them later."""
 
-    may_send: frozenset[str]
-    may_request: frozenset[str]
-    has: Callable[[str], bool]
     evaluation: Evaluation
     sharing: Sharing
+    purpose: Purpose
+    decided: frozenset[str]
+    """The extension that the evaluation was made for, read while the facts were ours."""
+
+    @property
+    def may_send(self) -> frozenset[str]:
+        """The extension of `MaySend`."""
+        if self.purpose is not Purpose.REQUEST:
+            return self.decided
+        with self.sharing.held():
+            return self.evaluation.may_send
+
+    @property
+    def may_request(self) -> frozenset[str]:
+        """The extension of `MayRequest`."""
+        if self.purpose is Purpose.REQUEST:
+            return self.decided
+        with self.sharing.held():
+            return self.evaluation.may_request
+
+    @property
+    def has(self) -> Callable[[str], bool]:
+        """Tells whether a record was in the store."""
+        return self.evaluation.has
 
     def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
         """Return the validated fields of records, when it is our turn."""
@@ -150,10 +175,10 @@ class SharedEvaluation:
             return self.evaluation.fields(records, schema)
 
 
-def share_evaluation(evaluation: Evaluation, sharing: Sharing) -> SharedEvaluation:
-    """Read what was decided while the facts are ours; later that is only looked up."""
-    decided = evaluation.may_send, evaluation.may_request
-    return SharedEvaluation(*decided, evaluation.has, evaluation, sharing)
+def share_evaluation(evaluation: Evaluation, sharing: Sharing, purpose: Purpose) -> SharedEvaluation:
+    """Read what an evaluation was made for while the facts are ours; later that is only looked up."""
+    decided = evaluation.may_request if purpose is Purpose.REQUEST else evaluation.may_send
+    return SharedEvaluation(evaluation, sharing, purpose, decided)
 
 
 class PolicyHost(Host):
@@ -171,7 +196,9 @@ class PolicyHost(Host):
         cursors: MutableMapping[str, Cursor] | None = None,
         cursor_key: str | None = None,
         guard: Guard = NOBODY,
+        narrows: bool = False,
     ) -> None:
+        """Answer for a store; `narrows` where facts that no rule of the exchange reads need not be held."""
         super().__init__(
             store,
             owner=ME,
@@ -189,6 +216,7 @@ class PolicyHost(Host):
         self._sharing = sharing
         self._share: Share | None = None
         self._guard = guard
+        self._narrows = narrows
         self.have: frozenset[str] = frozenset()
         """The records of the last evaluation."""
 
@@ -213,6 +241,8 @@ class PolicyHost(Host):
         self._views = Views(ME, active.exposure)
         self._restrictions = active.restrictions
         with self._sharing.held():
+            reads = excerpt_for(agreed, active.exposure, active.restrictions) if self._narrows else ALL_FACTS
+            self._snapshots.narrow(reads)
             return super().prepare(agreed)
 
     def _check_expected(self, peer: Verifier | None) -> None:
@@ -229,22 +259,15 @@ class PolicyHost(Host):
                 answer = super().evaluate(need)
                 if isinstance(answer, Evaluated):
                     self.have = self._snapshots.have
-                    answer = Evaluated(share_evaluation(answer.evaluation, self._sharing))
+                    answer = Evaluated(share_evaluation(answer.evaluation, self._sharing, need.purpose))
             finally:
                 self._share = None
                 seconds = share.now() - began
         self._guard.evaluated(seconds)
         return answer
 
-    def commit(self) -> RecordsStored | StoreFailed | None:
-        """Store what has arrived, where the guard lets it."""
-        try:
-            if self._arrived:
-                self._guard.store(self._arrived_bytes)
-        except LaceError as error:
-            self._arrived, self._arrived_bytes = [], 0
-            return StoreFailed(error)
-        return super().commit()
+    def _admit(self, size: int) -> None:
+        self._guard.store(size)
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised, unless our own send set says the same without being told."""
@@ -260,10 +283,11 @@ class PolicyHost(Host):
 class ExchangeEnd(Wired):
     """What a pump drives: one side, whose policy can be changed while it runs."""
 
-    def __init__(self, side: Side, host: PolicyHost, known: Verifier | None) -> None:
+    def __init__(self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead) -> None:
         # The reader stops where the machine would: a block is held before anybody counts its facts.
         most = side.machine.exchange.settings.limits.max_fact_block_bytes
-        super().__init__(side, Connection(StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)))
+        limits = StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)
+        super().__init__(side, Connection(limits), ahead)
         self.host = host
         self._known = known
 
@@ -295,6 +319,7 @@ class Exchanges:
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
         self._precompiled = Precompiled()
+        self._children = Semaphore(CHILDREN)
 
     def load(self) -> None:
         """Load the facts of the store now: a peer that waits for an answer may run out of patience."""
@@ -357,12 +382,14 @@ class Exchanges:
             # Whom we dialled is a good guess of what is advertised there; who dialled us may be anybody.
             cursor_key=link.transport if index == 0 else None,
             guard=guard,
+            # Whoever dials mostly does it again, under the same rules; who is dialled knows no peer's rules.
+            narrows=index == 0,
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
         # A server hears much that never becomes an exchange, and strangers must not fill its history.
         noting = notes if index == 0 or notes is None else _once_agreed(notes)
         side = Side(settings, host, now, watch_all(noting, observe))
-        return ExchangeEnd(side, host, known)
+        return ExchangeEnd(side, host, known, CheckAhead(self._children))
 
     def _notes(
         self, history: History, link: Link, host: PolicyHost, now: Callable[[], Moment]

@@ -59,10 +59,10 @@ def read_items(file: BinaryIO, offset: int) -> Generator[list[Item], None, None]
 
 def is_worth_it(size: int | None, offset: int) -> bool:
     """Tell whether a file is long enough, and this machine wide enough, for a process of its own."""
-    return size is not None and size - offset >= WORTH_BYTES and _cores() > 1
+    return size is not None and size - offset >= WORTH_BYTES and count_cores() > 1
 
 
-def _cores() -> int:
+def count_cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from lace.errors import StoreError
-from lace.facts import RECORD_PREDICATES, Columns, Fact, Predicate, check_fact, facts_of_record
+from lace.facts import RECORD_PREDICATES, Fact, Predicate, check_fact, facts_of_record
 from lace.stores import Removed, Store, Version
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ResidentFacts:
         if self._store is not None:
             # The version first: what is stored meanwhile is read again, which changes nothing.
             version = self._store.version()
-            database.add_record_facts(Columns(self._store.segments()))
+            database.add_segments(self._store.segments())
             self._version = version
         database.add(self._given)
         return database

@@ -23,7 +23,7 @@ from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Expla
 from lace.drive import Account, Agreement, ExchangeEntry, History, Passage, Role, Section, Way, is_peer
 from lace.engines import Database
 from lace.errors import LaceError
-from lace.facts import Columns, Fact, Segment
+from lace.facts import Fact, Segment
 from lace.policy import (
     Compose,
     Composed,
@@ -238,10 +238,10 @@ def records_at(store: Store, version: Version | None) -> _Past:
         # A lake keeps its versions: what was erased since is in them, as long as nobody removes them.
         then = store.as_of(version)
         if then is not None:
-            database.add_record_facts(Columns(then.segments()))
+            database.add_segments(then.segments())
             return _Past(database, 0, inbox=then.version() != version)
     if version is None or store.version().generation != version.generation:
-        database.add_record_facts(Columns(store.segments()))
+        database.add_segments(store.segments())
         return _Past(database, None)
     came: set[str] = set()
     went: set[str] = set()
@@ -258,7 +258,7 @@ def records_at(store: Store, version: Version | None) -> _Past:
             whole.append(segment)
         else:
             database.add([fact for fact in segment.facts() if fact[1] not in since])
-    database.add_record_facts(Columns(whole))
+    database.add_segments(whole)
     return _Past(database, len(went) - len(back))
 
 

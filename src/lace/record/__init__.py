@@ -30,7 +30,7 @@ from lace.record.grammar import (
     is_path,
     split_link,
 )
-from lace.record.handover import pack_records, unpack_records
+from lace.record.handover import pack_fields, pack_records, unpack_fields, unpack_records
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Blob, Plex, Record, RecordLink, Seal
 from lace.record.reader import Accepted, Item, RecordReader, Rejected
@@ -55,6 +55,6 @@ __all__ = [
     "RecordLimits", "RecordLink", "RecordReader", "Rejected", "Scanner", "Seal", "SealHeaders",
     "TooManyHeaders", "TrailingBytes", "Truncated", "WrongInnerType",
     "check_record", "find_start", "inner_records", "is_path", "make_blob", "make_plex", "make_seal",
-    "pack_records", "parse_record", "read_skeleton", "restore_thin", "restore_trailer", "split_link",
-    "thin_inner", "unpack_records", "write_thin", "write_trailer",
+    "pack_fields", "pack_records", "parse_record", "read_skeleton", "restore_thin", "restore_trailer",
+    "split_link", "thin_inner", "unpack_fields", "unpack_records", "write_thin", "write_trailer",
 ]  # fmt: skip

@@ -30,6 +30,23 @@ def unpack_records(packed: bytes) -> list[Record]:
     return [_record(*fields) for fields in marshal.loads(packed)]
 
 
+def pack_fields(records: Sequence[Record | None]) -> bytes:
+    """Write what checked records say, without the bytes that the process which started this one has."""
+    return marshal.dumps([None if record is None else _fields(record)[1:] for record in records])
+
+
+def unpack_fields(packed: bytes, raws: Sequence[bytes]) -> list[Record | None]:
+    """Read what `pack_fields` wrote in a child process about these bytes.
+
+    >>> from lace.record import make_blob
+    >>> blob = make_blob(b"hello")
+    >>> unpack_fields(pack_fields([blob, None]), [blob.raw, b"?"]) == [blob, None]
+    True
+    """
+    found = zip(raws, marshal.loads(packed), strict=True)
+    return [None if fields is None else _record(raw, *fields) for raw, fields in found]
+
+
 def _fields(record: Record) -> tuple[Any, ...]:
     raw = record.raw
     if isinstance(record, Blob):

@@ -49,6 +49,7 @@ from lace.text import RecordId
 _FIRST_LOOK, _LAST_LOOK = 0.001, 0.05
 _PAGE = 4096
 _BYTES = "SELECT bytes FROM record WHERE hash = ?"
+_BYTES_OR_NONE = "SELECT (SELECT bytes FROM record WHERE hash = ?)"
 
 T = TypeVar("T")
 
@@ -150,16 +151,21 @@ class SqliteStore(RecordFacts):
         found: list[bytes | None] = []
         room = most_bytes
         with self._connections.snapshot() as connection:
-            for record_id in record_ids:
-                raw = connection.execute(_BYTES, (record_id,)).get
-                if raw is not None and not is_intact(record_id, raw):
+            # One row for each, there or not; read as they are asked for, and no further than there is room.
+            rows = connection.executemany(_BYTES_OR_NONE, ((record_id,) for record_id in record_ids))
+            for record_id, (raw,) in zip(record_ids, rows, strict=False):
+                if raw is None:
+                    found.append(None)
+                elif is_intact(record_id, raw):
+                    found.append(raw)
+                    room -= len(raw)
+                    if room <= 0:
+                        rows.close(True)
+                        break
+                else:
+                    found.append(None)
                     with suppress(RottenRecord):
                         reread(record_id, raw, self._where)  # which reports it
-                    raw = None
-                found.append(raw)
-                room -= 0 if raw is None else len(raw)
-                if room <= 0 and raw is not None:
-                    break
         return found
 
     def has(self, record_id: RecordId) -> bool:

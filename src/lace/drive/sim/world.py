@@ -192,7 +192,11 @@ class SimHost:
         self._changes = self.store.changes
         return RecordsStored(tuple(record.id for record in arrived))
 
-    def load(self, wanted: SendRecords) -> Generator[bytes, None, RecordsSent | StoreFailed]:
+    def begin_commit(self) -> RecordsStored | StoreFailed | None:
+        """Store what has arrived: nothing goes on beside anything here."""
+        return self.commit()
+
+    def load(self, wanted: SendRecords) -> Generator[list[bytes], None, RecordsSent | StoreFailed]:
         """Yield what is still there."""
         sent: list[tuple[str, int]] = []
         missing: list[str] = []
@@ -207,7 +211,7 @@ class SimHost:
                 continue
             if total + record.size > wanted.within:
                 return RecordsSent(tuple(sent), tuple(missing), over_limit=True)
-            yield record.raw
+            yield [record.raw]
             total += record.size
             sent.append((record_id, record.size))
             if total >= wanted.pause_after:
