@@ -60,6 +60,16 @@ def test_each_limit_stops_where_the_embedded_engine_stops(
     assert stopped.value.fields["bound"] == bound - 1
 
 
+def test_fields_that_nobody_reads_do_not_count(tiny: SparkSession) -> None:
+    text = "A(P) :- Field(P,'Read',_,_)."
+    facts = [("Field", f"p{at}", name, "0", "x") for at in range(5) for name in ("Read", "Unread")]
+    assert needed(text, facts, "base_facts") == 5
+    engine, program = engine_over(tiny, facts, strategy="local"), compile_program(parse_program(text))
+    engine.evaluate(program, Budget(EvaluationLimits(base_facts=5)))
+    with pytest.raises(EvaluationStopped, match="base_facts"):
+        engine.evaluate(program, Budget(EvaluationLimits(base_facts=4)))
+
+
 @pytest.mark.parametrize("limit", ["derived_per_predicate", "derived_total"])
 def test_what_is_only_supplied_is_not_derived_and_what_is_both_is(tiny: SparkSession, limit: str) -> None:
     program = compile_program(parse_program("A(X) :- B(X)."))

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, restrict
+from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram, restrict
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database, EmbeddedEvaluation, EmbeddedResult
 from lace.facts import Fact, Predicate
@@ -205,6 +205,52 @@ def test_the_limit_on_base_facts_counts_what_is_visible_and_read() -> None:
         with pytest.raises(EvaluationStopped) as stopped:
             database.evaluate(program, Budget(EvaluationLimits(base_facts=3)))
         assert stopped.value.fields["seen"] == 4, "`Have` and `Group` of two records"
+
+
+def test_what_is_read_plainly_and_through_a_view_counts_for_both_whatever_else_is_there() -> None:
+    own = compile_program(parse_program("Local(P) :- Field(P,'Group',_,_)."))
+    seen = restrict(compile_program(parse_program("Peer(P,N) :- Field(P,N,_,_).")), VIEW, KINDS)
+    program = RelationProgram(own.components + seen.components, own.wanted + seen.wanted)
+    names = [f"p{at}" for at in range(5)]
+    facts: list[Fact] = [("Field", p, name, "0", "x") for p in names for name in ("Group", "App")]
+    facts += [("Seen", p) for p in names]
+    hidden: list[Fact] = [("Field", f"h{at}", "App", "0", "x") for at in range(20)]
+    for held in (facts, facts + hidden):
+        Database(held).evaluate(program, Budget(EvaluationLimits(base_facts=15)))
+        with pytest.raises(EvaluationStopped) as stopped:
+            Database(held).evaluate(program, Budget(EvaluationLimits(base_facts=12)))
+        assert stopped.value.fields["seen"] == 15
+
+
+TRIPLE = Predicate("T", 3)
+MANY: list[Fact] = [("T", f"x{at}", f"y{at}", f"z{at}") for at in range(1500)]
+SHOWN: list[Fact] = [("Seen", f"x{at}") for at in range(1500)]
+
+
+def test_what_is_hidden_stays_so_where_everything_was_visible_before() -> None:
+    rules = parse_program("A(X) :- Q(X,Y,Z), T(X,Y,Z).\nB(X) :- Q(X,Y,Z), not T(X,Y,Z).")
+    known: list[Fact] = [("Known", f"n{at}") for at in range(100)]
+    running = Database(MANY + SHOWN + known).evaluate(restrict(compile_program(rules), VIEW, [TRIPLE]))
+    running.delete(MANY[-1:])
+    running.insert([("T", f"n{at}", f"y{at}", f"z{at}") for at in range(100)])
+    asked: list[Fact] = [("Q", "n50", "y50", "z50"), ("Q", "x7", "y7", "z7")]
+    assert running.insert(asked).all_facts() == {("A", "x7"), ("B", "n50")}
+
+
+def test_what_is_visible_stays_so_where_facts_come_again() -> None:
+    rules = compile_program(parse_program("A(Y) :- T(Y,Y,_)."))
+    running = Database(MANY + SHOWN).evaluate(restrict(rules, VIEW, [TRIPLE]))
+    running.delete(MANY[-1:])
+    more: list[Fact] = [("T", f"x{at}", f"x{at}", f"z{at}") for at in range(10)]
+    assert running.insert(more + MANY[:40]).count(Predicate("A", 1)) == 10
+
+
+def test_new_texts_are_hidden_where_the_database_holds_the_view() -> None:
+    program = restrict(compile_program(parse_program("A(P) :- Have(P).")), VIEW, KINDS)
+    database = Database([("Have", "a"), ("Seen", "a")])
+    new: list[Fact] = [("Have", f"new{at}") for at in range(33)]
+    assert database.evaluate(program).insert(new).all_facts() == {("A", "a")}
+    assert database.evaluate(program, facts=new).result().all_facts() == {("A", "a")}
 
 
 @pytest.mark.parametrize("way", MODES)

@@ -12,7 +12,7 @@ from tests.policy.sides import expose
 from tests.policy.worlds import EXPOSED, LOCALS, random_module, random_pair
 
 PAIRS_OF_A_MODULE = 10
-WAYS = ("as it chooses", "columns only", "loops only")
+WAYS = ("as it chooses", "columns only", "columns from the second row on", "loops only")
 
 
 def campaign(modules: range) -> tuple[int, int]:

@@ -249,13 +249,12 @@ class EmbeddedEvaluation:
 
     def _check_base(self, budget: Budget, *, derived: bool) -> None:
         """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
-        prepared, size = self._prepared, self._relations.size
-        given = self._most_given = sum([size(predicate) for predicate in prepared.given])
-        if derived and not prepared.seen:
+        prepared = self._prepared
+        if derived and not prepared.views:
             return
-        seen = [(p, view) for p, view in prepared.seen if derived or view not in prepared.derived]
+        self._most_given = prepared.most_base(self._relations.size)
         # Counting what views show, and under which names, takes a while: only where all would be too many.
-        if given + sum([size(predicate) for predicate, _ in seen]) > budget.limits.base_facts:
+        if self._most_given > budget.limits.base_facts:
             known = [each for each in prepared.base if derived or each.view not in prepared.derived]
             budget.check_base(sum(map(self._relations.count, known)), "given facts")
 
@@ -424,7 +423,7 @@ class EmbeddedEvaluation:
         if change.grown or change.shrunk:
             self._check_more(more, budget)
             self._driver().update(change, marks, budget)
-            if self._prepared.seen:
+            if self._prepared.views:
                 self._check_base(budget, derived=True)
 
     def _extend(self, growth: Growth, change: Change, marks: Marks) -> None:
@@ -449,8 +448,8 @@ class EmbeddedEvaluation:
 
     def _check_more(self, more: int, budget: Budget) -> None:
         """Refuse too many base facts; they are counted only where there could be too many."""
-        if self._most_given is not None and not self._prepared.seen:
-            self._most_given += more
+        if self._most_given is not None and not self._prepared.views:
+            self._most_given += more * sum(self._prepared.reads.values())
             if self._most_given <= budget.limits.base_facts:
                 return
         self._check_base(budget, derived=False)

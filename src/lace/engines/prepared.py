@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from lace.algebra import (
@@ -168,20 +169,28 @@ class PreparedProgram:
         self.ranked = frozenset(ranked)
         """The relations of pairs that ranks took the place of."""
         self.derived = heads | self.ranked
-        self.given = frozenset([scan.predicate for scan in self.scans if scan.view is None]) - heads
-        """The base predicates that are read as they are."""
-        views = [(scan.predicate, scan.view) for scan in self.scans if scan.view is not None]
-        self.seen = frozenset([(predicate, view) for predicate, view in views if predicate not in self.given])
-        """Those that are only seen through a view, with it."""
+        self.reads: dict[Predicate, int] = {}
+        """The base predicates that it reads, and how many scans do."""
+        self.views = False
+        """Whether one of them looks through a view."""
+        for scan in self.scans:
+            if scan.predicate not in heads:
+                self.reads[scan.predicate] = self.reads.get(scan.predicate, 0) + 1
+            self.views = self.views or scan.view is not None
 
     @cached_property
     def base(self) -> frozenset[Source]:
-        """What it reads of base predicates, each fact of it once: what is under other names does not count.
+        """What it reads of base predicates, without what is a part of another: their facts are counted.
 
-        An engine may hold no more than that, and where one stops must not tell what it holds for others.
+        What is under other names does not count. An engine may hold no more than is read, and where one stops
+        must not tell what it holds for others.
         """
         read = {source_of(scan, self._heads) for scan in self.scans if scan.predicate not in self._heads}
         return frozenset(each for each in read if not read & _wider(each))
+
+    def most_base(self, size: Callable[[Predicate], int]) -> int:
+        """Return a number that the facts of `base` do not pass, from the sizes of whole relations."""
+        return sum([scans * size(predicate) for predicate, scans in self.reads.items()])
 
     @cached_property
     def components(self) -> tuple[PreparedComponent, ...]:

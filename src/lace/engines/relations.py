@@ -54,6 +54,19 @@ def source_of(scan: Scan, derived: Collection[Predicate]) -> Source:
     return Source(scan.predicate, place.value if isinstance(place, Constant) else None, scan.view)
 
 
+def scan_of(source: Source) -> Scan:
+    """Return a scan of all that a source means.
+
+    >>> print(scan_of(Source(Predicate("Field", 4), "Group", Predicate("Seen", 1))))
+    Field|Seen(_,'Group',_,_)
+    """
+    predicate, name, view = source
+    places: list[Place] = [None] * predicate.arity
+    if name is not None:
+        places[PARTED[predicate]] = Constant(name)
+    return Scan(predicate, tuple(places), view=view)
+
+
 def places_left(scan: Scan, derived: Collection[Predicate]) -> tuple[Place, ...]:
     """Return what is left to check at each place of a scan: not the name that its part is kept under."""
     at = PARTED.get(scan.predicate)

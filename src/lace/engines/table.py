@@ -51,8 +51,9 @@ class Table:
         self._row_keys = RowKeys(arity)
         self._keyed = 0
         """So many rows are in the keys; rows that are known to be distinct go in when somebody asks."""
-        self._model: Table | None = None
-        """What this is a copy of, while its keys may serve here too."""
+        self._model: tuple[Table, int] | None = None
+        """What this is a copy of, and how many rows that had as columns: while it has no more, its keys may
+        serve here too."""
         self._domain = 0
         """No row kept as columns holds a text as new as this."""
         self._zones: list[tuple[int, int]] = []
@@ -74,9 +75,11 @@ class Table:
     def _keys(self) -> RowKeys:
         """Return the rows kept as columns as a set."""
         if self._keyed < self.base and self._model is not None:
-            # Made there, once for all copies.
-            self._row_keys, self._keyed = self._model._keys().copy(), self._model._keyed
-            self._row_keys.settled(self._columns)
+            model, rows = self._model
+            if model.base == rows:
+                # Made there, once for all copies.
+                self._row_keys, self._keyed = model._keys().copy(), model._keyed
+                self._row_keys.settled(self._columns)
             self._model = None
         if self._keyed < self.base:
             columns = [column[self._keyed : self.base] for column in self._columns]
@@ -270,14 +273,17 @@ class Table:
         """Tell whether every row of another table is here."""
         return len(self) >= len(other) and other.count_not_in(self) == 0
 
-    def bitmap(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which texts the rows of a table of one column hold; to be read until more are added."""
+    def bitmap(self, texts: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which of so many texts, or more, the rows of a table of one column hold.
+
+        It is to be read until more rows are added.
+        """
         if self.quick:
-            found = np.zeros(len(self.dictionary), np.bool_)
+            found = np.zeros(max(texts, len(self.dictionary)), np.bool_)
             found[self.columns()[0]] = True
             return found
         self._settle()
-        return self._keys().bitmap(len(self.dictionary))
+        return self._keys().bitmap(texts)
 
     def __contains__(self, row: Row) -> bool:
         return row in self._tail or (self.base > 0 and self._keys().contains_row(row))
@@ -425,7 +431,7 @@ class Table:
             self._row_keys.settled(cut)
         other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
         other._domain, other._zones = self._domain, list(self._zones)
-        other._model = self if self._keyed < self.base else None
+        other._model = (self, self.base) if self._keyed < self.base else None
         other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)

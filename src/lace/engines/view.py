@@ -29,7 +29,7 @@ class SeenRelation:
         self._dictionary = dictionary
         self.table = Table(base.arity, dictionary)
         self._note(base, view)
-        shown = view.bitmap()
+        shown = view.bitmap(len(dictionary))
         if not base.quick and base.is_in(dictionary) and shown[base.columns()[0]].all():
             self.table = base.copy(dictionary)
         else:
@@ -65,7 +65,7 @@ class SeenRelation:
             for value in more.tolist():
                 self.table.add_rows(self._rows_of(base, value, size))
         if len(base) - size > FEW_MORE:
-            self._add(base, size, len(base), view.bitmap())
+            self._add(base, size, len(base), view.bitmap(len(self._dictionary)))
         else:
             self.table.add_rows([row for row in base.rows_in(self._dictionary, size) if row[:1] in view])
         self._note(base, view)

@@ -55,17 +55,23 @@ class Outcome(NamedTuple):
 class WholeProgram:
     """A program as a function, bound to the facts of one version of a database."""
 
-    __slots__ = ("_function", "_given", "_predicates", "_prepared", "_relations", "_version", "_walks")
+    __slots__ = (
+        "_function",
+        "_most_given",
+        "_predicates",
+        "_prepared",
+        "_relations",
+        "_version",
+        "_walks",
+    )
 
     def __init__(self, prepared: PreparedProgram, relations: Relations) -> None:
         self._prepared = prepared
         self._relations = relations
         self._version = relations.changes
         self._predicates = prepared.heads
-        sizes = {p: relations.size(p) for p in prepared.given}
-        for predicate, _ in prepared.seen:
-            sizes[predicate] = relations.size(predicate)
-        self._given = sum(sizes.values())
+        sizes = {predicate: relations.size(predicate) for predicate in prepared.reads}
+        self._most_given = prepared.most_base(sizes.__getitem__)
         self._function: Callable[[int], Any] | None = None
         self._walks = WALKS if _suits(prepared, relations, sizes) else -1
         """How many runs are still walked through; below 0 where the driver has to do it."""
@@ -87,7 +93,7 @@ class WholeProgram:
     def run(self, budget: Budget) -> Outcome | None:
         """Run the program and take what it costs from the budget; None where the driver has to do it."""
         limits = budget.limits
-        if budget.now is not None or self._given > limits.base_facts:
+        if budget.now is not None or self._most_given > limits.base_facts:
             return None
         most = min(limits.steps - budget.steps, MOST_STEPS)
         if self._walks > 0:

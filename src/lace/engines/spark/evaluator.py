@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 
-from lace.algebra import Budget, Component, EvaluationStopped, RelationProgram, Scan, scans
+from lace.algebra import Budget, Component, EvaluationStopped, RelationProgram
+from lace.engines.prepared import PreparedProgram
+from lace.engines.relations import scan_of
 from lace.engines.spark.choosing import choose, fitting_rows, reads
 from lace.engines.spark.inside import Input, Plan, run_inside, take_rows
 from lace.engines.spark.loop import Loop
@@ -32,6 +34,7 @@ class Evaluator:
         self._state = state
         self._program = program
         self._derived = program.derived()
+        self._prepared = PreparedProgram(program)
         self._budget = budget
         self._strategy = strategy
         self._parts = parts
@@ -59,25 +62,17 @@ class Evaluator:
         return SparkReport(tuple(self._reports), self._budget.steps, time.monotonic() - started)
 
     def _check_base(self, *, derived: bool) -> None:
-        """Refuse too many base facts; of relations behind a view only what it shows is counted."""
-        read = {
-            (scan.predicate, scan.view)
-            for component in self._program.components
-            for rule in component.rules
-            for scan in scans(rule.whole)
-            if scan.predicate not in self._derived
-        }
-        views = {view for _, view in read if view is not None and view not in self._derived}
-        given = sum(self._state.relation(p).size for p in {p for p, view in read if view is None} | views)
-        seen = [(p, view) for p, view in read if view is not None and (derived or view not in self._derived)]
-        if not seen:
-            if not derived:
-                self._budget.check_base(given, "given facts")
+        """Refuse too many base facts; what a derived view shows can be counted once it is derived."""
+        prepared, state = self._prepared, self._state
+        if derived and not prepared.views:
             return
-        # Counting what views show takes a job: only where all facts together would be too many.
-        if given + sum(self._state.relation(p).size for p, _ in seen) > self._budget.limits.base_facts:
-            given += sum(self._state.count(Scan(p, (None,) * p.arity, view=view)) for p, view in seen)
-        self._budget.check_base(given, "given facts")
+        # Counting what views show, and under which names, takes jobs: only where all would be too many.
+        if (
+            prepared.most_base(lambda predicate: state.relation(predicate).size)
+            > self._budget.limits.base_facts
+        ):
+            known = [each for each in prepared.base if derived or each.view not in prepared.derived]
+            self._budget.check_base(sum(state.count(scan_of(each)) for each in known), "given facts")
 
     def _components(self, *, overlap: bool) -> None:
         """Evaluate whatever has all it reads, until nothing waits."""
