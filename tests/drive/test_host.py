@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
 from lace.datalog import compile_program, parse_program
-from lace.drive import Host, StoreSnapshots
+from lace.drive import ExchangeEnded, Host, Observed, RecordArrived, StoreSnapshots
 from lace.engines import EmbeddedEvaluation
+from lace.errors import LimitExceeded
 from lace.facts import Predicate, Segment
 from lace.iltp import RecordBytes
 from lace.interlace import (
     BlockReceived,
+    Cancel,
+    Cause,
     Cursor,
     Event,
     RecordReceived,
@@ -26,7 +31,7 @@ from lace.interlace import (
 )
 from lace.policy import Precompiled, Snapshot
 from lace.record import Record, make_blob
-from lace.stores import DamagedFile, MemoryStore, SqliteStore
+from lace.stores import DamagedFile, MemoryStore, Outcome, SqliteStore
 from lace.text import RecordId
 from tests.interlace.pair import EXPOSE_ALL, make_pair
 from tests.strategies import SECRETS
@@ -240,7 +245,8 @@ def test_a_commit_goes_on_beside_the_exchange_and_is_told_of_when_it_is_over() -
     host.arrive_all(MANY[2:4])
     assert host.begin_commit() == RecordsStored((MANY[0].id,), (MANY[1].id,))
     host.arrive(MANY[4])
-    assert host.commit() == RecordsStored(tuple(record.id for record in MANY[2:5]))
+    assert host.commit() == RecordsStored(tuple(record.id for record in MANY[2:4]))
+    assert host.commit() == RecordsStored((MANY[4].id,))
     assert host.begin_commit() is None
     assert host.commit() is None
     store.close()
@@ -250,6 +256,133 @@ def test_a_commit_goes_on_beside_the_exchange_and_is_told_of_when_it_is_over() -
     host.arrive(MANY[5])
     host.begin_commit()
     assert isinstance(host.commit(), StoreFailed)
+
+
+class Spent(LimitExceeded):
+    """Somebody has stored enough."""
+
+    code = "test/spent"
+    text = "enough"
+
+
+class Metered(Host):
+    """A host that does not let everything in."""
+
+    refused: tuple[int, ...] = ()
+    asked = 0
+
+    def _admit(self, size: int) -> None:
+        self.asked += 1
+        if self.asked in self.refused:
+            raise Spent
+
+
+def test_what_one_commit_stored_is_told_whatever_keeps_the_next_from_it() -> None:
+    host = Metered(MemoryStore())
+    host.refused = (2, 4, 6)
+    host.arrive(MANY[0])
+    assert host.begin_commit() is None
+    host.arrive(MANY[1])
+    assert host.begin_commit() == RecordsStored((MANY[0].id,))
+    assert isinstance(host.begin_commit(), StoreFailed), "the second one"
+    host.arrive(MANY[2])
+    host.begin_commit()
+    host.arrive(MANY[3])
+    assert host.commit() == RecordsStored((MANY[2].id,))
+    failed = host.commit()
+    assert isinstance(failed, StoreFailed)
+    assert isinstance(failed.error, Spent)
+    assert host.commit() is None
+
+
+class Refusing(MemoryStore):
+    """A store that says with an error of its own that it takes nothing."""
+
+    def put_many(self, records: Sequence[Record], *, arriving: bool = False) -> list[Outcome]:
+        """Refuse."""
+        raise Spent
+
+
+def test_what_a_store_raises_in_a_thread_is_what_it_raises_here() -> None:
+    host = Host(Refusing())
+    for begin in (host.begin_commit, host.commit):
+        host.arrive(MANY[0])
+        told = begin() or host.commit()
+        assert isinstance(told, StoreFailed)
+        assert isinstance(told.error, Spent)
+
+
+def test_without_a_thread_the_exchange_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", start)
+    host = Host(MemoryStore())
+    host.arrive(MANY[0])
+    assert host.begin_commit() is None
+    assert host.store.has(MANY[0].id)
+    assert host.commit() == RecordsStored((MANY[0].id,))
+
+
+def test_what_is_being_stored_is_no_news() -> None:
+    host = Host(MemoryStore())
+    host.arrive(MANY[0])
+    host.begin_commit()
+    assert not host.has_news(), "it may be in the log by now, or not"
+    assert host._committing is not None
+    host._committing.outcomes()
+    assert not host.has_news()
+    host.commit()
+    assert not host.has_news()
+    host.store.put_many([MANY[1]])
+    assert host.has_news()
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_result_says_what_is_stored_wherever_a_store_failed(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lace.drive.side.COMMIT_RECORDS", 2)
+    told: list[Observed] = []
+    pair = make_pair([make_blob(b"%d" % number) for number in range(7)], [])
+    store, side, puts = pair.stores[1], pair.sides[1], [0]
+    side._observe = told.append
+    put_many = store.put_many
+
+    def put(records: Sequence[Record], **more: Any) -> Any:
+        puts[0] += 1
+        if puts[0] == failing:
+            raise DamagedFile(where="there", reason="no reason")
+        return put_many(records, **more)
+
+    store.put_many = put  # type: ignore[method-assign]
+    pair.run()
+    result = pair.results[1]
+    assert result.cause is Cause.STORE
+    assert len(result.received_hashes) >= 2, "what waited when it failed is stored as well"
+    assert set(result.received_hashes) == pair.ids(1)
+    assert {each.record_id for each in told if isinstance(each, RecordArrived)} == pair.ids(1)
+    assert (side.host.waiting, side.host._committing) == (0, None), "nothing begins behind the end"
+
+
+def test_an_exchange_is_over_even_where_storing_the_rest_raises() -> None:
+    told: list[Observed] = []
+    pair = make_pair(MANY, [])
+    side = pair.sides[1]
+    side._observe = told.append
+    pair.begin()
+    while not side.host.waiting:
+        pair.deliver(0), pair.deliver(1)
+
+    def put(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    pair.stores[1].put_many = put  # type: ignore[method-assign]
+    with pytest.raises(MemoryError):
+        side.feed(Cancel())
+    assert side.result is not None
+    assert side.result.cause is Cause.CANCELLED
+    assert told[-1] == ExchangeEnded(side.result)
 
 
 def test_what_comes_slowly_is_not_kept_waiting_for_the_rest() -> None:

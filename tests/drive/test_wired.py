@@ -19,9 +19,9 @@ from lace.drive import (
     Wired,
 )
 from lace.iltp import RecordBytes
-from lace.interlace import Cause, Settings
+from lace.interlace import Cause, ExchangeLimits, PeerLost, Phase, Settings
 from lace.record import make_blob
-from tests.drive.wire import make_wire, wire
+from tests.drive.wire import Wire, make_wire, wire
 from tests.interlace.pair import ALL, EXPOSE_ALL, dice, exposure, make_pair, module
 from tests.interlace.scenarios import GROUP_U, MODES, draw
 
@@ -202,8 +202,9 @@ class Late:
     def rest(self) -> Sequence[RecordBytes]:
         return self.give((), 0)
 
-    def close(self) -> None:
+    def close(self) -> Sequence[RecordBytes]:
         self.closed = True
+        return self.give((), 0)
 
 
 @pytest.mark.parametrize("size", [7, 200, 1 << 20])
@@ -218,13 +219,63 @@ def test_records_that_are_checked_elsewhere_give_the_same_exchange(size: int) ->
     assert all(each.closed for each in late)
 
 
-@pytest.mark.parametrize("end", ["cancel", "receive_end"])
-def test_what_is_being_checked_when_an_exchange_breaks_off_is_stored(end: str) -> None:
-    over, late = make_wire(LEFT, [], cut=lambda _: 100), Late()
+class Stuck(Late):
+    """Never comes back with what it was given."""
+
+    def rest(self) -> Sequence[RecordBytes]:
+        assert not self.held, "nobody waits for it"
+        return ()
+
+
+def until_checked(over: Wire, late: Late) -> None:
+    """Move until records are being checked."""
     over.ends[1]._ahead = late
     over.begin()
     while not late.held:
         over.move(0), over.move(1)
+
+
+def test_who_breaks_off_waits_for_nobody() -> None:
+    for lost in (False, True):
+        over, stuck = make_wire(LEFT, [], cut=lambda _: 100), Stuck()
+        until_checked(over, stuck)
+        under_way = {each.id for each in stuck.held}
+        end = over.ends[1]
+        end.lose(PeerLost(phase="transfer")) if lost else end.cancel()
+        assert end.result is not None
+        assert under_way <= set(end.result.received_hashes)
+        assert stuck.closed
+
+
+def test_being_checked_buys_a_silent_peer_no_time() -> None:
+    over, late = make_wire(LEFT, [], cut=lambda _: 100), Late()
+    clock, end = over.pair.clocks[1], over.ends[1]
+    clock.seconds = 5.0
+    until_checked(over, late)
+    times: list[float] = []
+    while end.result is None:
+        clock.seconds = end.timer() or 0.0
+        times.append(clock.seconds)
+        end.time_over()
+    assert times == [5.0 + ExchangeLimits().phase_timeout_seconds]
+    assert end.result.cause is Cause.PHASE_TIMEOUT
+
+
+def test_an_open_exchange_keeps_nobody_for_the_next_transfer() -> None:
+    over, late = make_wire(LEFT, [], cut=lambda _: 100, settings={"stays_open": True}), Late()
+    until_checked(over, late)
+    over.flow()
+    assert over.ends[1].side.machine.phase is Phase.IDLE
+    assert late.closed
+    late.closed = False
+    over.ends[1].close()
+    assert late.closed
+
+
+@pytest.mark.parametrize("end", ["cancel", "receive_end"])
+def test_what_is_being_checked_when_an_exchange_breaks_off_is_stored(end: str) -> None:
+    over, late = make_wire(LEFT, [], cut=lambda _: 100), Late()
+    until_checked(over, late)
     under_way = {each.id for each in late.held}
     getattr(over.ends[1], end)()
     assert over.ends[1].result is not None

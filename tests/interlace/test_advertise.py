@@ -47,6 +47,12 @@ def test_what_is_advertised_may_be_sent_and_is_there(may_send: bool, have: bool,
     assert len(own.tree) == len(own.mirror) == advertised
 
 
+def test_the_length_of_an_advertisement_is_the_same_at_every_look() -> None:
+    own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+    own.update(Decided([ID + ".H3"], [ID + ".H3"]))
+    assert 0 < own.mean_bytes == own.mean_bytes
+
+
 def test_records_of_another_format_are_not_advertised() -> None:
     own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=False)
     own.update(Decided([ID + ".H3", ID + ".H9"], [ID + ".H3", ID + ".H9"]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import resource
 import select
 import time
 from collections.abc import Iterator, Sequence
@@ -44,7 +47,7 @@ def ahead() -> Iterator[CheckAhead]:
     assert made._child is not None
     end = time.monotonic() + PATIENCE
     while not made._is_ready() and time.monotonic() < end:
-        select.select([made._child.stdout], [], [], 1.0)
+        checkahead._can(made._child._from, select.POLLIN, 1.0)
     yield made
     made.close()
 
@@ -74,8 +77,8 @@ def test_records_come_out_in_order_checked_or_as_they_were(ahead: CheckAhead) ->
 def test_without_a_child_records_come_out_as_they_went_in(ahead: CheckAhead) -> None:
     assert ahead.give(cut(RAWS[:5]), 0) == ()
     assert ahead._child is not None
-    ahead._child.kill()
-    ahead._child.wait()
+    ahead._child._process.kill()
+    ahead._child._process.wait()
     assert [*map(read, ahead.rest())] == [*map(read, cut(RAWS[:5]))], "nothing is lost with it"
     assert [*ahead.give(cut(RAWS[:5]), checkahead.WORTH_RECORDS)] == cut(RAWS[:5])
     ahead.close()
@@ -89,3 +92,104 @@ def test_few_records_and_many_exchanges_start_no_child() -> None:
         assert each._child is None
         each.close()
     assert not places.acquire(blocking=False), "who had no place gives none back"
+
+
+GREETING = f"import sys, time, marshal; sys.stdout.buffer.write({checkahead._READY!r}); sys.stdout.flush(); "
+ANSWER = (
+    "sys.stdin.buffer.read(8); body = {}; sys.stdout.buffer.write(len(body).to_bytes(8, 'little') + body); "
+    "sys.stdout.flush(); sys.stdin.buffer.read()"
+)
+
+
+def started(program: str, monkeypatch: pytest.MonkeyPatch) -> tuple[CheckAhead, Semaphore]:
+    """Let a program be the child, and wait until it has said something."""
+    monkeypatch.setattr(checkahead, "_CHILD", program)
+    places = Semaphore(1)
+    made = CheckAhead(places)
+    assert made.give((), checkahead.WORTH_RECORDS) == []
+    assert made._child is not None
+    assert checkahead._can(made._child._from, select.POLLIN, PATIENCE)
+    return made, places
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        GREETING + "sys.stdin.buffer.read()",
+        GREETING + "time.sleep(60)",
+        GREETING + ANSWER.format("b'junk'"),
+        GREETING + ANSWER.format("b''"),
+        GREETING + ANSWER.format("marshal.dumps([])"),
+        GREETING + ANSWER.format("marshal.dumps([5] * 300)"),
+        GREETING + ANSWER.format("marshal.dumps([((), None, None)] * 300)"),
+        GREETING + "sys.stdout.buffer.write(b'x' * 100); sys.stdout.flush(); sys.stdin.buffer.read()",
+    ],
+)
+def test_a_child_that_says_nothing_or_nonsense_is_none_any_more(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkahead, "ANSWER_SECONDS", 0.1)
+    made, places = started(program, monkeypatch)
+    run = cut(RAWS)
+    assert [*made.give(run, 0), *made.rest()] == run
+    assert made._child is None
+    assert [*made.give(run, checkahead.WORTH_RECORDS)] == run, "no other is tried"
+    assert made._child is None
+    assert places.acquire(blocking=False), "its place is free"
+
+
+def test_what_a_child_says_of_another_record_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_others = checkahead.pack_fields([make_blob(b"other"), make_blob(b"left 0")])
+    made, _ = started(GREETING + ANSWER.format(repr(of_others)), monkeypatch)
+    run = cut([make_blob(b"left %d" % number).raw for number in range(2)])
+    assert [*made.give(run, 0), *made.rest()] == run
+    made.close()
+
+
+def test_a_child_of_another_version_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, places = started("print('lace 0.0.0 elsewhere', flush=True); input()", monkeypatch)
+    assert [*made.give(cut(RAWS), 0)] == cut(RAWS)
+    assert made._child is None
+    assert places.acquire(blocking=False)
+
+
+@pytest.mark.parametrize("interpreter", [None, "", "/no/such/interpreter", "\0"])
+def test_without_an_interpreter_there_is_no_child(
+    interpreter: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", interpreter)
+    places = Semaphore(1)
+    made = CheckAhead(places)
+    assert [*made.give(cut(RAWS), checkahead.WORTH_RECORDS)] == cut(RAWS)
+    assert made._child is None
+    assert places.acquire(blocking=False)
+
+
+def test_closing_gives_back_what_was_given_and_the_next_transfer_may_have_a_child(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, places = started(GREETING + "time.sleep(60)", monkeypatch)
+    run = cut(RAWS[:5])
+    assert made.give(run, 0) == ()
+    assert made.close() == run
+    assert made.rest() == made.close() == ()
+    assert places.acquire(blocking=False)
+    places.release()
+    made.give((), checkahead.WORTH_RECORDS)
+    assert made._child is not None
+    made.close()
+
+
+def test_a_pipe_may_have_any_number() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 2048), hard), hard))
+    ends = os.pipe()
+    high = fcntl.fcntl(ends[0], fcntl.F_DUPFD, 1100)
+    try:
+        assert not checkahead._can(high, select.POLLIN, 0.0)
+        os.write(ends[1], b".")
+        assert checkahead._can(high, select.POLLIN, 0.0)
+    finally:
+        for each in (*ends, high):
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

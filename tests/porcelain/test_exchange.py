@@ -11,10 +11,21 @@ import pytest
 
 from lace.errors import LaceError
 from lace.facts import Predicate
-from lace.interlace import Cause, Claim, InterlaceResult, PreparedPolicyRefused, Purpose, Schema
-from lace.porcelain import ExchangeChoices, Guard, Lace, PolicyBook, Worth, parse_policy, run_sync, sharing
+from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Purpose, Schema
+from lace.porcelain import (
+    ExchangeChoices,
+    Exchanges,
+    Guard,
+    Lace,
+    PolicyBook,
+    Worth,
+    parse_policy,
+    run_sync,
+    sharing,
+)
 from lace.porcelain.exchange import share_evaluation
 from lace.porcelain.sharing import Sharing
+from lace.stores import MemoryStore
 from lace.text import Verifier
 from lace.transports import Proven
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, interlacing, notes, stocked
@@ -195,6 +206,24 @@ def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() ->
     assert shared.may_request == {"P.x.H3"}
     assert shared.fields(["P.x.H3"], None) == {"P.x.H3": [("App", "0", "ding")]}
     assert (shared.may_send, shared.has("P.x.H3"), turns) == ({"P.x.H3"}, True, [True])
+
+
+def test_what_is_remembered_is_compared_when_the_facts_are_its_own() -> None:
+    cursors: dict[str, Cursor] = {}
+    end = Exchanges(MemoryStore(), cursors=cursors).begin(parse_policy(OPEN), Link(), index=0)
+    host, taken = end.host, []
+
+    class Decided:
+        @property
+        def may_send(self) -> frozenset[str]:
+            taken.append(host._sharing._taken)
+            return frozenset({"P.x.H3"})
+
+    host._key, host.decision = "a link", Decided()  # type: ignore[assignment]
+    for claims in ({"P.y.H3": ()}, {"P.x.H3": ()}):
+        host.remember(Cursor("Opq_a", None, claims))
+        assert list(cursors) == ["a link"] * ("P.y.H3" in claims)
+    assert taken == [True, True]
 
 
 def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:

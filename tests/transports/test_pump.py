@@ -477,6 +477,29 @@ def test_an_exchange_that_is_told_to_stop_now_reads_nothing_more() -> None:
     assert gets <= 1
 
 
+def test_an_end_is_closed_in_its_thread_however_it_ended() -> None:
+    class Closing(Wired):
+        closed = threading.Event()
+
+        def close(self) -> None:
+            assert threading.current_thread() is not threading.main_thread()
+            super().close()
+            self.closed.set()
+
+        def begin(self) -> None:
+            raise MemoryError
+
+    async def run() -> Closing:
+        streams = make_pipe(TINY)
+        end = Closing(make_end(streams[0], LEFT).side)
+        end.cancel = end.begin  # type: ignore[method-assign]
+        with pytest.raises(MemoryError):
+            await exchange(streams[0], end)
+        return end
+
+    assert run_real(run()).closed.wait(20)
+
+
 def test_a_fault_of_our_own_is_raised_and_ends_the_stream() -> None:
     class Broken(MemoryStore):
         def version(self) -> Any:

@@ -24,8 +24,13 @@ class Committing:
         self._store = store
         self._outcomes: list[Outcome] = []
         self._fault: BaseException | None = None
-        self._thread = Thread(target=self._run, name="lace-commit")
-        self._thread.start()
+        self._thread: Thread | None = Thread(target=self._run, name="lace-commit")
+        try:
+            self._thread.start()
+        except RuntimeError:
+            # No thread is to be had: then the exchange waits for the disk.
+            self._thread = None
+            self._run()
 
     def _run(self) -> None:
         try:
@@ -35,7 +40,8 @@ class Committing:
 
     def outcomes(self) -> list[Outcome]:
         """Wait for the end; return one outcome for each record, or raise why there is none."""
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._fault is not None:
             raise self._fault
         return self._outcomes

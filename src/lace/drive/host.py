@@ -125,6 +125,8 @@ class Host:
         self._arrived: list[Record] = []
         self._arrived_bytes = 0
         self._committing: Committing | None = None
+        self._failed: StoreFailed | None = None
+        """What kept a commit from beginning, while another outcome was told first."""
         self._seen: Version | None = store.version()
         self._ours: set[str] = set()
         """What this exchange stored since somebody asked for news."""
@@ -191,22 +193,26 @@ class Host:
         return self._arrived_bytes
 
     def commit(self) -> RecordsStored | StoreFailed | None:
-        """Store what has arrived, in one commit; None where nothing has, and none was under way."""
+        """Return what became of the commit under way; where there is none, store what has arrived in one.
+
+        One outcome at a time, so that what one commit stored is told whatever becomes of the next. None where
+        nothing is left to be stored and told: whoever wants all of it asks until then.
+        """
         before = self._end_commit()
-        if not self._arrived or isinstance(before, StoreFailed):
+        if before is not None or not self._arrived:
             return before
         arrived, size = self._take_arrived()
         try:
             self._admit(size)
-            now = self._stored(arrived, size, self.store.put_many(arrived, arriving=True))
+            return self._stored(arrived, size, self.store.put_many(arrived, arriving=True))
         except LaceError as error:
             return StoreFailed(error)
-        return now if before is None else _join(before, now)
 
     def begin_commit(self) -> RecordsStored | StoreFailed | None:
         """Begin to store what has arrived; return what became of the commit before, where there was one.
 
-        A disk takes its time, and meanwhile the next records come.
+        A disk takes its time, and meanwhile the next records come. Where there is an outcome to return, and
+        the next commit cannot begin, the next call says so.
         """
         before = self._end_commit()
         if not self._arrived or isinstance(before, StoreFailed):
@@ -215,7 +221,11 @@ class Host:
         try:
             self._admit(size)
         except LaceError as error:
-            return StoreFailed(error)
+            failed = StoreFailed(error)
+            if before is None:
+                return failed
+            self._failed = failed
+            return before
         self._committing = Committing(self.store, arrived, size)
         return before
 
@@ -230,10 +240,11 @@ class Host:
     def _end_commit(self) -> RecordsStored | StoreFailed | None:
         committing, self._committing = self._committing, None
         if committing is None:
-            return None
+            failed, self._failed = self._failed, None
+            return failed
         try:
             return self._stored(committing.records, committing.size, committing.outcomes())
-        except StoreError as error:
+        except LaceError as error:
             return StoreFailed(error)
 
     def _stored(self, arrived: Sequence[Record], size: int, outcomes: Sequence[Outcome]) -> RecordsStored:
@@ -310,18 +321,17 @@ class Host:
 
     def has_news(self) -> bool:
         """Tell whether somebody else changed the store since this was last asked."""
+        # What is being stored may be in the log, or come into it after this look.
+        committing = self._committing
+        under_way: set[str] = {each.id for each in committing.records} if committing is not None else set()
         version = self.store.version()
         seen, self._seen = self._seen, version
-        ours, self._ours = self._ours, set()
+        ours, self._ours = self._ours | under_way, under_way
         if seen is None or version.generation != seen.generation:
             return seen is not None
         return any(
             not isinstance(entry, Added) or entry.record_id not in ours for entry in self.store.log(seen.last)
         )
-
-
-def _join(one: RecordsStored, other: RecordsStored) -> RecordsStored:
-    return RecordsStored(one.stored + other.stored, one.refused + other.refused)
 
 
 def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fact]:

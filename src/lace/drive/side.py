@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from lace.drive.departures import Departures
@@ -180,9 +181,13 @@ class Side:
                 self._tell_arrivals(event)
             waiting.extend(self._take(event, self._now()))
 
-    def feed_records(self, came: Sequence[Unchecked]) -> None:
-        """Give the machine records that came together, all at one moment."""
-        at, now = 0, self._now()
+    def moment(self) -> Moment:
+        """Read the clocks."""
+        return self._now()
+
+    def feed_records(self, came: Sequence[Unchecked], now: Moment | None = None) -> None:
+        """Give the machine records that came together, all at one moment: now, where none is given."""
+        at, now = 0, now or self._now()
         while at < len(came) and self.result is None:
             some = came[at : at + max(1, COMMIT_RECORDS - self.host.waiting)]
             at += len(some)
@@ -209,10 +214,13 @@ class Side:
         return answers
 
     def _store(self, seconds: float) -> RecordsStored | StoreFailed | None:
-        """Store what makes a commit; return what became of the one before, and at the end of all of them."""
-        host = self.host
-        if self.machine.phase is Phase.SETTLE:
+        """Store what makes a commit; return what became of the one before, and at the end of each of them."""
+        host, phase = self.host, self.machine.phase
+        if phase is Phase.SETTLE:
             return host.commit()
+        if phase is Phase.CLOSED:
+            # The end has stored what there was, and nobody would hear of more.
+            return None
         if not host.waiting:
             self._stored_at = seconds
             return None
@@ -256,14 +264,27 @@ class Side:
                 self.outbox.clear()
                 self.outbox.append(PeerClosed(clean=False))
             case Closed(result):
-                self.result = self._with_late(result)
-                if result.cursor_updated:
-                    self.host.remember(self.machine.cursor())
-                self._tell_rejections()
-                if self._departures is not None:
-                    self._departures.end()
-                self._tell(ExchangeEnded(self.result))
+                self._end(result)
         return None
+
+    def _end(self, result: InterlaceResult) -> None:
+        """Store what was validated before an exchange broke off, and say how it ended."""
+        # Whatever happens to a store now, the exchange is over.
+        self.result = result
+        try:
+            # The commit under way, and what waits behind it: a store that goes on failing is not asked again.
+            for late in islice(iter(self.host.commit, None), 2):
+                if isinstance(late, RecordsStored):
+                    result = replace(result, received_hashes=result.received_hashes + late.stored)
+                    self.result = result
+                    self._tell_arrivals(late)
+        finally:
+            if result.cursor_updated:
+                self.host.remember(self.machine.cursor())
+            self._tell_rejections()
+            if self._departures is not None:
+                self._departures.end()
+            self._tell(ExchangeEnded(result))
 
     @property
     def loop(self) -> int:
@@ -281,14 +302,6 @@ class Side:
         if self._departures is not None:
             self._departures.end()
         self.feed(outcome)
-
-    def _with_late(self, result: InterlaceResult) -> InterlaceResult:
-        """Store what was validated before an exchange broke off, and say so."""
-        stored = self.host.commit()
-        if not isinstance(stored, RecordsStored):
-            return result
-        self._tell_arrivals(stored)
-        return replace(result, received_hashes=result.received_hashes + stored.stored)
 
     def _tell(self, observed: Observed) -> None:
         if self._observe is not None:

@@ -6,6 +6,7 @@
     wired.data_to_send(), wired.shut             what goes, and whether that was all
     wired.timer(), wired.time_over()             when to come back
     wired.look()                                 an open exchange: has somebody stored something?
+    wired.close()                                at last, however it ended
 
 It waits for nothing: a transport reads, writes and sleeps, and asks.
 """
@@ -24,6 +25,7 @@ from lace.interlace import (
     Event,
     Finish,
     InterlaceResult,
+    Moment,
     OperandChanged,
     PeerClosed,
     Phase,
@@ -46,11 +48,14 @@ class Ahead(Protocol):
         ...
 
     def rest(self) -> Sequence[Unchecked]:
-        """Wait for all that were given and not returned."""
+        """Wait a little for all that were given and not returned."""
         ...
 
-    def close(self) -> None:
-        """Let go of everything."""
+    def close(self) -> Sequence[Unchecked]:
+        """Let go of everything without waiting; return what was given and not returned, checked or not.
+
+        More may be given later.
+        """
         ...
 
 
@@ -61,6 +66,8 @@ class Wired:
         self.side = side
         self._connection = connection or Connection()
         self._ahead = ahead
+        self._came_at: Moment | None = None
+        """When the last records came."""
         self._parted = False
         self._aborted = False
 
@@ -152,6 +159,11 @@ class Wired:
         """Stop now."""
         self._give(Cancel())
 
+    def close(self) -> None:
+        """Let go of whoever checks records: to be called when nothing more is asked of this end."""
+        if self._ahead is not None:
+            self._ahead.close()
+
     def _tell(self, item: Item) -> None:
         if isinstance(item, PeerClosed):
             self._parted = True
@@ -163,8 +175,8 @@ class Wired:
 
     def _give(self, event: Event) -> None:
         if self.result is None and self.side.machine.phase is not Phase.CLOSED:
-            # What came before it is heard before it.
-            self._hear_rest()
+            # What came before it is heard before it; who breaks off does not wait until it is checked.
+            self._hear_rest(waits=not isinstance(event, (Cancel, PeerClosed, StreamFailed)))
             self.side.feed(event)
             self._hear()
 
@@ -177,8 +189,11 @@ class Wired:
             if event is None:
                 return
             self.side.feed(event)
-        if self.result is not None and self._ahead is not None:
-            self._ahead.close()
+            if machine.phase is not Phase.TRANSFER:
+                # Nobody is kept for a transfer that may come, in an exchange that may stay open for days.
+                self.close()
+        if self.result is not None:
+            self.close()
 
     def _hear_records(self) -> bool:
         """Hear the records that are next; tell whether there were any."""
@@ -187,12 +202,18 @@ class Wired:
             # Where something else is next, all records have come.
             return self._connection.waiting and self._hear_rest()
         expected = len(self.side.machine.exchange.loop.requested)
-        self.side.feed_records(came if self._ahead is None else self._ahead.give(came, expected))
+        self._came_at = self.side.moment()
+        self.side.feed_records(
+            came if self._ahead is None else self._ahead.give(came, expected), self._came_at
+        )
         return True
 
-    def _hear_rest(self) -> bool:
+    def _hear_rest(self, *, waits: bool = True) -> bool:
         """Hear the records that are being checked; tell whether there were any."""
-        rest = () if self._ahead is None else self._ahead.rest()
+        if self._ahead is None:
+            return False
+        rest = self._ahead.rest() if waits else self._ahead.close()
         if self.result is None:
-            self.side.feed_records(rest)
+            # PROFILE 10: the timeout "restarts with each record", when it comes and not when it is checked.
+            self.side.feed_records(rest, self._came_at)
         return bool(rest)

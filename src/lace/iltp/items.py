@@ -193,12 +193,16 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
 
 def _write_plain(facts: list[Fact], limits: StreamLimits) -> bytes | None:
     """Write facts at a stroke that are ASCII without quotes and backslashes, as most are; None for others."""
-    text = "".join(
-        [
-            fact[0] + "('" + "','".join(fact[1:]) + "')\n" if len(fact) > 1 else f"{fact[0]}()\n"
-            for fact in facts
-        ]
-    )
+    try:
+        text = "".join(
+            [
+                fact[0] + "('" + "','".join(fact[1:]) + "')\n" if len(fact) > 1 else f"{fact[0]}()\n"
+                for fact in facts
+            ]
+        )
+    except (TypeError, IndexError):
+        # No text, or no name: one by one it is said which.
+        return None
     quotes = 2 * (sum(map(len, facts)) - len(facts))
     if not text.isascii() or "\\" in text or text.count("'") != quotes or text.count("\n") != len(facts):
         return None
@@ -225,6 +229,8 @@ def _write_singly(lines: BytesIO, facts: Iterable[Fact], before: int, limits: St
 
 
 def _write_line(fact: Fact) -> bytes:
+    if not fact or not all(isinstance(each, str) for each in fact):
+        return _write_checked(fact)
     values = "','".join(fact[1:])
     # Most facts are ASCII without quotes and backslashes: nothing to escape, nothing to compose.
     if values.isascii() and "\\" not in values and values.count("'") == 2 * max(0, len(fact) - 2):
@@ -232,6 +238,10 @@ def _write_line(fact: Fact) -> bytes:
         line = text.encode("utf-8", "replace")
         if FACT_LINE.fullmatch(line):
             return line
+    return _write_checked(fact)
+
+
+def _write_checked(fact: Fact) -> bytes:
     try:
         line = write_fact_line(check_fact(fact)).encode() + b"\n"
     except (InputError, UnicodeEncodeError) as error:

@@ -136,7 +136,8 @@ class OwnAdvertisements:
     def mean_bytes(self) -> float:
         """About how long an advertisement record is, judged by our own."""
         if self.ids and self._summarizes:
-            return self._mirror_bytes / len(self.mirror)
+            mirror = self.mirror  # looking at it counts its bytes
+            return self._mirror_bytes / len(mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names
 

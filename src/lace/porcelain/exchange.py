@@ -271,12 +271,15 @@ class PolicyHost(Host):
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised, unless our own send set says the same without being told."""
-        decision = self.decision
-        if cursor is not None and decision is not None and decision.may_send.issuperset(cursor.claims):
-            if self._cursors is not None and self._key is not None:
+        if cursor is None or self._cursors is None or self._key is None:
+            return
+        if self.decision is not None:
+            with self._sharing.held():
+                ours = self.decision.may_send
+            if ours.issuperset(cursor.claims):
                 with suppress(KeyError):
                     del self._cursors[self._key]
-            return
+                return
         super().remember(cursor)
 
 

@@ -70,3 +70,6 @@ class End(Protocol):
 
     def cancel(self) -> None:
         """Stop now; what was validated is stored."""
+
+    def close(self) -> None:
+        """Let go of everything: nothing more is asked of it."""

@@ -118,6 +118,8 @@ class Pump:
             for task in (self._reading, self._writing, stopping):
                 if task is not None:
                     task.cancel()
+            # The last step, whatever became of those before it.
+            steps.submit(self._end.close)
             steps.shutdown(wait=False)
 
     async def _finish_at(self, stop: asyncio.Event) -> None:
