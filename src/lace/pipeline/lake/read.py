@@ -186,8 +186,10 @@ def read_range(
         for group in _groups(opened, low, high):
             rows = opened.metadata.row_group(group)
             size = max(1, rows.total_byte_size // max(1, rows.num_rows))
-            step = max(1, min(BATCH_ROWS, BATCH_BYTES // size))
-            for batch in opened.iter_batches(step, row_groups=[group], columns=read):
+            # Who looks at every key does so a few thousand rows at a time. Others take what fits, and read
+            # several ranges side by side: threads of Arrow's own would be in their way.
+            step = max(1, min(BATCH_ROWS if exact else rows.num_rows, BATCH_BYTES // size))
+            for batch in opened.iter_batches(step, row_groups=[group], columns=read, use_threads=exact):
                 if not batch.num_rows:
                     continue
                 start, stop = _stretch(table, batch, low, high) if exact else (0, batch.num_rows)
