@@ -37,6 +37,8 @@ def has_ipv6() -> bool:
     try:
         with socket.socket(socket.AF_INET6) as listener:
             listener.bind(("::1", 0))
+            listener.listen()
+            socket.create_connection(listener.getsockname()[:2], timeout=5).close()
     except OSError:
         return False
     return True
