@@ -26,7 +26,9 @@ from coincurve._libsecp256k1 import ffi, lib
 from coincurve.context import GLOBAL_CONTEXT
 
 from bench.harness import Contender, Goal, Line, main
-from lace.facts import RECORD_PREDICATES, Columns, facts_of_record, parse_fact_line, write_fact_line
+from lace.datalog import compile_program, parse_program
+from lace.engines import Database
+from lace.facts import RECORD_PREDICATES, Predicate, facts_of_record, parse_fact_line, write_fact_line
 from lace.porcelain import Shape, generate
 from lace.porcelain.transfer import Importer
 from lace.record import MARKLINE_BYTES, Plex, parse_record
@@ -229,15 +231,25 @@ def import_of(count: int, *, shown: bool = False) -> Iterator[Line]:
     folder.cleanup()
 
 
-def ask(columns: Columns) -> tuple[list[int], int]:
+IN_A_GROUP = compile_program(parse_program("InGroup(P) :- Field(P,'Group',_,'u')."))
+
+
+def ask(database: Database) -> tuple[list[int], int]:
     """Ask something of every predicate, and for the records with one field."""
-    counts = [columns.count(predicate.name, predicate.arity) for predicate in RECORD_PREDICATES]
-    return counts, len(columns.with_field("Group", "u"))
+    counts = [database.relations.size(predicate) for predicate in RECORD_PREDICATES]
+    return counts, database.evaluate(IN_A_GROUP).result().count(Predicate("InGroup", 1))
+
+
+def reopened(store: SqliteStore) -> Database:
+    """Return the facts of a store, ready for programs."""
+    database = Database()
+    database.add_segments(store.segments())
+    return database
 
 
 @contextmanager
 def reopen_line(quick: bool) -> Iterator[Line]:
-    """Reopen a store's facts as columns; the floor reads the same facts from text into the same structure."""
+    """Reopen a store's facts, as every verb does; the floor reads the same facts from text."""
     wanted = 20_000 if quick else 1_000_000
     with new_file() as path:
         records = generate(SEED, wanted, shape=Shape(sealed=0))
@@ -245,20 +257,19 @@ def reopen_line(quick: bool) -> Iterator[Line]:
             while store.stats().facts < wanted:
                 store.put_many(list(islice(records, COMMIT)))
             facts = [fact for segment in store.segments() for fact in segment.facts()]
-            expected = ask(Columns(store.segments()))
+            expected = ask(reopened(store))
         lines = path.with_suffix(".facts")
         lines.write_text("".join([write_fact_line(fact) + "\n" for fact in facts]), encoding="utf-8")
         count = len(facts)
         del facts
 
-        def columns(_: object) -> None:
+        def segments(_: object) -> None:
             with SqliteStore(path, read_only=True) as store:
-                assert ask(Columns(store.segments())) == expected
+                assert ask(reopened(store)) == expected
 
         def text(_: object) -> None:
-            loaded = Columns()
             with lines.open(encoding="utf-8") as file:
-                loaded.add_facts(parse_fact_line(line[:-1]) for line in file)
+                loaded = Database([parse_fact_line(line[:-1]) for line in file])
             assert ask(loaded) == expected
 
         yield Line(
@@ -266,7 +277,7 @@ def reopen_line(quick: bool) -> Iterator[Line]:
             "fact",
             count,
             Contender("the same facts from text lines", text),
-            Contender("columns of the store", columns),
+            Contender("segments of the store", segments),
             Goal(0.1, "time"),
         )
 

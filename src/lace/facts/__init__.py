@@ -1,6 +1,5 @@
 """020: records seen as facts, and who may see them. Pure; facts come only from validated records."""
 
-from lace.facts.columns import Columns, FieldColumns, NotARecordFact
 from lace.facts.excerpt import ALL_FACTS, ONLY_HAVE, Excerpt
 from lace.facts.fact import (
     ARITY,
@@ -51,8 +50,8 @@ from lace.facts.view import (
 __all__ = [
     "ALL_FACTS", "ARITY", "CAN_QUERY_RECORD", "GATED", "NO_PREDICATES", "ONLY_HAVE", "RECORD_PREDICATES",
     "VALUE_BYTES",
-    "Columns", "DamagedSegment", "Excerpt", "Fact", "FactSource", "FieldColumns", "MixedArity",
-    "NotAFactLine", "NotAPredicate", "NotARecordFact", "NotAView", "Predicate", "QueryFacts", "Segment",
+    "DamagedSegment", "Excerpt", "Fact", "FactSource", "MixedArity",
+    "NotAFactLine", "NotAPredicate", "NotAView", "Predicate", "QueryFacts", "Segment",
     "SetSource", "TooManyValues", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values", "View",
     "check_fact", "check_predicate", "check_value", "check_view", "facts_of_record", "full_view",
     "make_segment", "merge_segments", "parse_constant", "parse_fact_line", "query_view", "read_segment",
