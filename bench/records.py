@@ -243,7 +243,7 @@ def ask(database: Database) -> tuple[list[int], int]:
 def reopened(store: SqliteStore) -> Database:
     """Return the facts of a store, ready for programs."""
     database = Database()
-    database.add_segments(store.segments())
+    database.add_columns(store.fact_columns())
     return database
 
 

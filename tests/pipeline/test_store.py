@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from pyspark.sql.datasource import EqualTo
 
+from lace.engines import Database
+from lace.facts import Excerpt, facts_of_record
 from lace.pipeline import BadDataFile, Lake, VersionRemoved, open_lake, optimize, vacuum
 from lace.pipeline.datasource import LaceReader
 from lace.pipeline.intake.sources import resolve
+from lace.pipeline.peer import LakePeer
 from lace.pipeline.store import LakeIsRead, LakeStore
 from lace.porcelain import Shape, generate
 from lace.record import Record
 from lace.stores import MemoryStore, NotStored, RottenRecord
 from lace.text import RecordId
+from tests.engines.test_pieces import EXCERPTS, facts_in
 from tests.facts.source_contract import RECORD_SETS, FactSourceContract
 from tests.pipeline.lakes import damage, flip_unnoticed, lake_of
 
@@ -96,6 +100,25 @@ def test_segments_hold_the_facts_of_the_records(lake: Lake, model: MemoryStore) 
     assert sum(map(len, store.segments(2400))) == 100
 
 
+@pytest.mark.parametrize("excerpt", EXCERPTS)
+def test_what_an_engine_holds_of_a_lake_comes_from_its_tables(lake: Lake, excerpt: Excerpt) -> None:
+    said = [fact for record in RECORDS for fact in facts_of_record(record) if excerpt.holds(fact)]
+    pieces = list(LakeStore(lake).fact_columns(excerpt))
+    assert sorted(fact for piece in pieces for fact in piece.facts()) == sorted(said)
+    database = Database()
+    database.add_columns(pieces, excerpt)
+    assert sorted(facts_in(database)) == sorted(said)
+
+
+def test_the_inbox_is_held_beside_the_tables(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "L", RECORDS[:20])
+    with LakePeer(lake) as peer:
+        peer.put_many(RECORDS[15:40], arriving=True)
+        database = Database()
+        database.add_columns(peer.fact_columns())
+    assert sorted(facts_in(database)) == sorted(f for r in RECORDS[:40] for f in facts_of_record(r))
+
+
 def test_numbers_are_the_numbers_of_a_store(lake: Lake, model: MemoryStore) -> None:
     mine, theirs = LakeStore(lake).stats(), model.stats()
     assert (mine.records, mine.record_bytes, mine.facts) == (
@@ -146,6 +169,7 @@ def test_damage_is_told_by_every_way_to_read(tmp_path: Path) -> None:
         "find": lambda: store.find("P"),
         "newest": lambda: store.newest("u", "a", "n"),
         "segments": lambda: list(store.segments()),
+        "fact columns": lambda: list(store.fact_columns()),
         "rows": lambda: store.snapshot.dataset("records").to_table(columns=["id", "type"]),
         "format lace": lambda: [list(condition.read(part)) for part in condition.partitions()],
     }
@@ -183,7 +207,7 @@ def test_a_reader_that_vacuum_overtakes_hears_that_its_version_is_gone(tmp_path:
 def test_an_empty_lake_is_an_empty_store(tmp_path: Path) -> None:
     store = LakeStore(lake_of(tmp_path / "L"))
     assert list(store.ids()) == []
-    assert list(store.segments()) == []
+    assert list(store.segments()) == list(store.fact_columns()) == []
     assert store.find("P.aaaa") == []
     assert not any(store.stats().records.values())
     assert RECORD_SETS["nothing"] == ()

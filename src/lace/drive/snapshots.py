@@ -90,7 +90,7 @@ class StoreSnapshots:
         if self._excerpt == ONLY_HAVE:
             self._add_ids(ids)
         else:
-            self._database.add_segments(self._store.segments(), self._excerpt)
+            self._database.add_columns(self._store.fact_columns(self._excerpt), self._excerpt)
         self.have = frozenset(ids)
 
     def _catch_up(self) -> bool:
@@ -132,7 +132,7 @@ class StoreSnapshots:
             records = (expected(each) or self._store.get(each) for each in ids)
             self._database.add([fact for each in records for fact in facts_of_record(each) if holds(fact)])
             return
-        self._database.add_segments(self._segments_of(ids), excerpt)
+        self._database.add_columns(self._segments_of(ids), excerpt)
 
     def _segments_of(self, ids: list[RecordId]) -> Iterator[Segment]:
         expected = self._expected.get

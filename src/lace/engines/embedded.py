@@ -35,6 +35,7 @@ from lace.facts import (
     VALUE_BYTES,
     Excerpt,
     Fact,
+    FactColumns,
     MixedArity,
     Predicate,
     Segment,
@@ -79,9 +80,9 @@ class Database:
             with typed({predicate: rows}):
                 self.relations.add(predicate, rows)
 
-    def add_segments(self, segments: Iterable[Segment], excerpt: Excerpt = ALL_FACTS) -> None:
-        """Add the record facts of segments, or an excerpt of them."""
-        self.relations.add_segments(segments, excerpt)
+    def add_columns(self, pieces: Iterable[Segment | FactColumns], excerpt: Excerpt = ALL_FACTS) -> None:
+        """Add record facts as a store keeps them, or an excerpt of them."""
+        self.relations.add_pieces(pieces, excerpt)
 
     def prepare(self, program: RelationProgram) -> PreparedProgram:
         """Make a program ready to run many times; the same one is made ready once."""

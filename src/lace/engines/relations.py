@@ -21,10 +21,10 @@ import numpy as np
 from lace.algebra import Constant, Part, Place, Scan
 from lace.engines.dictionary import Dictionary, Ids
 from lace.engines.lookup import Row
-from lace.engines.segments import columns_of
+from lace.engines.pieces import columns_of
 from lace.engines.table import Table
 from lace.engines.view import SeenRelation
-from lace.facts import Excerpt, Predicate, Segment, Values
+from lace.facts import Excerpt, FactColumns, Predicate, Segment, Values
 
 PARTED: Mapping[Predicate, int] = {
     Predicate("Field", 4): 1,
@@ -381,9 +381,9 @@ class Relations:
         table.add_distinct(columns)
         return count
 
-    def add_segments(self, segments: Iterable[Segment], excerpt: Excerpt) -> None:
-        """Add an excerpt of the record facts of segments."""
-        for predicate, columns in columns_of(segments, excerpt, self.dictionary):
+    def add_pieces(self, pieces: Iterable[Segment | FactColumns], excerpt: Excerpt) -> None:
+        """Add an excerpt of record facts as a store keeps them."""
+        for predicate, columns in columns_of(pieces, excerpt, self.dictionary):
             self.add_columns(predicate, columns)
 
     def extend(self, growth: Growth, marks: Marks, *, read: bool) -> None:

@@ -1,5 +1,6 @@
 """020: records seen as facts, and who may see them. Pure; facts come only from validated records."""
 
+from lace.facts.columns import CodedColumn, FactColumns
 from lace.facts.excerpt import ALL_FACTS, ONLY_HAVE, Excerpt
 from lace.facts.fact import (
     ARITY,
@@ -50,7 +51,7 @@ from lace.facts.view import (
 __all__ = [
     "ALL_FACTS", "ARITY", "CAN_QUERY_RECORD", "GATED", "NO_PREDICATES", "ONLY_HAVE", "RECORD_PREDICATES",
     "VALUE_BYTES",
-    "DamagedSegment", "Excerpt", "Fact", "FactSource", "MixedArity",
+    "CodedColumn", "DamagedSegment", "Excerpt", "Fact", "FactColumns", "FactSource", "MixedArity",
     "NotAFactLine", "NotAPredicate", "NotAView", "Predicate", "QueryFacts", "Segment",
     "SetSource", "TooManyValues", "UnwritableValue", "ValueNotText", "ValueTooLong", "Values", "View",
     "check_fact", "check_predicate", "check_value", "check_view", "facts_of_record", "full_view",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Literal, overload
 
 from lace.errors import LimitExceeded, Unavailable
-from lace.facts import Segment
+from lace.facts import ALL_FACTS, Excerpt, FactColumns, Segment
 from lace.pipeline.intake.known import KnownIds
 from lace.pipeline.intake.run import IngestReport, ingest
 from lace.pipeline.lake.folder import LocalFolder
@@ -244,6 +244,11 @@ class LakePeer(LakeStore):
         if after < self._rows_below:
             yield from super().segments(after)
         yield from self.inbox.segments(max(0, after - self._rows_below))
+
+    def fact_columns(self, excerpt: Excerpt = ALL_FACTS) -> Iterator[Segment | FactColumns]:
+        """Yield the facts of the tables, then those of the inbox."""
+        yield from super().fact_columns(excerpt)
+        yield from self.inbox.fact_columns(excerpt)
 
     # A lake takes nothing in and refuses by type; this one takes it into its inbox.
     def put(self, record: Record) -> Stored:  # type: ignore[override]

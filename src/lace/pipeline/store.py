@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from lace.errors import Unavailable
-from lace.facts import Segment, read_segment, write_segment
+from lace.facts import ALL_FACTS, Excerpt, FactColumns, Segment, read_segment, write_segment
 from lace.pipeline.lake.faults import NoSuchVersion, VersionRemoved
 from lace.pipeline.lake.read import read_where
+from lace.pipeline.resident import fact_columns
 from lace.pipeline.tables import RECORD_TABLES
 from lace.stores import (
     Added,
@@ -166,6 +167,10 @@ class LakeStore(RecordFacts):
                 batch = []
         if batch:
             yield read_segment(write_segment(batch))
+
+    def fact_columns(self, excerpt: Excerpt = ALL_FACTS) -> Iterator[Segment | FactColumns]:
+        """Yield the facts for an engine to hold, an excerpt of them, as the tables have them."""
+        return fact_columns(self.snapshot, excerpt)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Hash and validate every record again, signatures included; what is rotten is told, not taken."""

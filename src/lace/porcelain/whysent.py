@@ -238,10 +238,10 @@ def records_at(store: Store, version: Version | None) -> _Past:
         # A lake keeps its versions: what was erased since is in them, as long as nobody removes them.
         then = store.as_of(version)
         if then is not None:
-            database.add_segments(then.segments())
+            database.add_columns(then.fact_columns())
             return _Past(database, 0, inbox=then.version() != version)
     if version is None or store.version().generation != version.generation:
-        database.add_segments(store.segments())
+        database.add_columns(store.fact_columns())
         return _Past(database, None)
     came: set[str] = set()
     went: set[str] = set()
@@ -258,7 +258,7 @@ def records_at(store: Store, version: Version | None) -> _Past:
             whole.append(segment)
         else:
             database.add([fact for fact in segment.facts() if fact[1] not in since])
-    database.add_segments(whole)
+    database.add_columns(whole)
     return _Past(database, len(went) - len(back))
 
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple, NewType, Protocol, Self, TypeAlias, overload
 
 from lace.errors import Corrupt, Missing, StoreError, Unavailable
-from lace.facts import FactSource, Segment
+from lace.facts import ALL_FACTS, Excerpt, FactColumns, FactSource, Segment
 from lace.record import Record
 from lace.text import RecordId
 
@@ -235,6 +235,10 @@ class Store(FactSource, Protocol):
 
         Every segment that holds a record stored after this number is yielded, whole.
         """
+        ...
+
+    def fact_columns(self, excerpt: Excerpt = ALL_FACTS) -> Iterator[Segment | FactColumns]:
+        """Yield the facts for an engine to hold, an excerpt of them at least, of one state of the store."""
         ...
 
     def verify(self, progress: Progress | None = None) -> Verification:

@@ -12,7 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from lace.errors import Corrupt, Missing
-from lace.facts import RECORD_PREDICATES, Predicate, Segment, Values, facts_of_record
+from lace.facts import (
+    ALL_FACTS,
+    RECORD_PREDICATES,
+    Excerpt,
+    FactColumns,
+    Predicate,
+    Segment,
+    Values,
+    facts_of_record,
+)
 from lace.record import Record
 from lace.text import RecordId
 
@@ -23,6 +32,10 @@ class RecordFacts(ABC):
     @abstractmethod
     def segments(self, after: int = 0) -> Iterator[Segment]:
         """Yield the facts as columns."""
+
+    def fact_columns(self, excerpt: Excerpt = ALL_FACTS) -> Iterator[Segment | FactColumns]:
+        """Yield the facts for an engine to hold, an excerpt of them at least: here, all of them."""
+        return self.segments()
 
     @abstractmethod
     def get(self, record_id: RecordId) -> Record:

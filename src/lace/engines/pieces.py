@@ -1,21 +1,21 @@
-"""Segments of record facts as columns of positions in one dictionary (020, Record facts).
+"""Record facts as a store keeps them, as columns of positions in one dictionary (020, Record facts).
 
 Rules of this file:
-1. A text of a segment is looked up once, however many facts hold it, and one that no fact of the excerpt
-   holds does not enter the dictionary.
-2. Facts are given out after the last segment was read: of a store that fails on the way nothing is added.
+1. A text of a piece is looked up once, however many facts hold it, and one that no fact of the excerpt holds
+   does not enter the dictionary.
+2. Facts are given out after the last piece was read: of a store that fails on the way nothing is added.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lace.engines.dictionary import UNKNOWN, Dictionary, Ids
-from lace.facts import Excerpt, Predicate, Segment
+from lace.facts import Excerpt, FactColumns, Predicate, Segment
 
 HAVE = Predicate("Have", 1)
 FIELD = Predicate("Field", 4)
@@ -26,22 +26,39 @@ HASHES = {name: Predicate(name, 2) for name in ("BlobHash", "PlexHash")}
 Facts = tuple[Predicate, str | None, list[Ids]]
 """Facts of a predicate; of `Field` those under one name, which has no column."""
 Positions = NDArray[np.uint32]
-"""In the dictionary of a segment, where 0 is no text."""
+"""Among the texts of a piece; in a segment 0 is no text."""
+_Placed = dict[int, tuple[Sequence[str], Ids]]
+"""Texts and where they stand in the dictionary, by the identity of the first."""
 
 
 def columns_of(
-    segments: Iterable[Segment], excerpt: Excerpt, dictionary: Dictionary
+    pieces: Iterable[Segment | FactColumns], excerpt: Excerpt, dictionary: Dictionary
 ) -> Iterator[tuple[Predicate, list[Ids]]]:
-    """Yield an excerpt of the facts of segments; their texts go into the dictionary."""
+    """Yield an excerpt of the facts in pieces; their texts go into the dictionary."""
     found: dict[tuple[Predicate, str | None], list[list[Ids]]] = {}
-    for segment in segments:
-        for predicate, name, columns in _facts(segment, excerpt, dictionary):
-            found.setdefault((predicate, name), []).append(columns)
+    placed: _Placed = {}
+    for piece in pieces:
+        if isinstance(piece, Segment):
+            for predicate, name, columns in _facts(piece, excerpt, dictionary):
+                found.setdefault((predicate, name), []).append(columns)
+        else:
+            placed = _placed(piece, placed, dictionary)
+            columns = [placed[id(texts)][1][_positions(at)] for texts, at in piece.columns]
+            found.setdefault((piece.predicate, None), []).append(columns)
     for (predicate, name), parts in found.items():
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         if name is not None:
             columns.insert(1, np.full(len(columns[0]), dictionary.intern(name), np.int32))
         yield predicate, columns
+
+
+def _placed(piece: FactColumns, before: _Placed, dictionary: Dictionary) -> _Placed:
+    """Return where the texts of a piece stand in the dictionary; some are those of the piece before it."""
+    found: _Placed = {}
+    for texts, _ in piece.columns:
+        known = before.get(id(texts)) or found.get(id(texts))
+        found[id(texts)] = known or (texts, dictionary.intern_column(texts))
+    return found
 
 
 def _facts(segment: Segment, excerpt: Excerpt, dictionary: Dictionary) -> Iterator[Facts]:
@@ -87,7 +104,7 @@ def _facts(segment: Segment, excerpt: Excerpt, dictionary: Dictionary) -> Iterat
         )
 
 
-def _positions(column: array[int]) -> Positions:
+def _positions(column: array[int] | memoryview) -> Positions:
     return np.frombuffer(column, np.uint32)
 
 
