@@ -231,3 +231,32 @@ def test_a_closed_stdin_is_not_an_empty_one(
     assert main(words) == 7
     assert capsysbinary.readouterr().err.endswith(b"lace: -: stdin is closed [file/refused]\n")
     assert lace("ls", "-q").lines == []
+
+
+@pytest.mark.parametrize(
+    "words", [["put", ""], ["ls", "--store", ""], ["ls", "--lake", ""], ["init", ""], ["export", ""]]
+)
+def test_an_empty_path_is_not_the_current_folder(lace: Run, home: Path, words: list[str]) -> None:
+    (home / "note.txt").write_text("one")
+    done = lace(*words)
+    assert (done.code, done.out) == (2, "")
+    assert "the path is empty: write . for the current folder" in done.err
+    assert lace("ls", "-q").lines == []
+
+
+def test_an_interrupted_command_tells_programs_in_json(lace: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lace.cli.entry._run", interrupted)
+    done = lace("ls", "--json")
+    assert (done.code, done.error["code"]) == (130, "cli/interrupted")
+    assert done.error["kept"] == "whatever was reported stored is stored"
+
+
+def test_a_lake_in_the_place_of_a_lace_is_called_one(lace: Run, home: Path) -> None:
+    (home / "waters").mkdir()
+    (home / "waters" / "lake.json").write_text("{}")
+    done = lace("ls", "--store", "waters")
+    assert done.code == 1
+    assert done.err.startswith("lace: waters is a lake and no lace: name it with --lake")

@@ -97,3 +97,10 @@ def test_a_rotten_record_is_reported_and_not_written(stocked: Run, home: Path) -
     assert (done.code, done.out) == (7, "")
     assert done.err.count("\n") == 1
     assert "[store/rotten]" in done.err
+
+
+def test_a_dash_is_stdout_and_no_file(stocked: Run, home: Path) -> None:
+    reference = stocked("ls", "-q").lines[0]
+    for words in ([], ["--json"], ["--raw"]):
+        assert stocked("get", reference, "-o", "-", *words) == stocked("get", reference, *words)
+    assert not (home / "-").exists()

@@ -109,8 +109,33 @@ def test_options_of_a_lake_without_one_are_refused(both: Run, home: Path, option
     assert f"{options[0]} is about a lake" in done.err
 
 
+@pytest.mark.parametrize("verb", [("ls",), ("verify",), ("facts", PLACE)])
+def test_a_store_beside_a_lake_is_refused_and_neither_is_read(both: Run, verb: tuple[str, ...]) -> None:
+    refused = both(*verb, "--lake", "L", "--store", ".")
+    assert (refused.code, refused.out) == (2, "")
+    assert "records are in one of them" in refused.err
+
+
 def test_a_report_needs_a_lake_to_tell_of(both: Run, home: Path) -> None:
     (home / "a.lacegram").write_text("A(P) :- Have(P).\n")
     assert both("eval", "a.lacegram", "--report", "r.html").code == 2
     assert not (home / "r.html").exists()
     assert both("why", "A('x')", "--rules", "a.lacegram", "--report", "r.html").code == 2
+
+
+def test_what_the_bridge_to_java_logs_is_no_word_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    import logging
+
+    from lace.cli.lakes import hush_bridge
+
+    root = logging.getLogger()
+    hush_bridge()
+    hush_bridge()
+    assert len(root.filters) == 1
+    try:
+        bridge = {"pathname": "/somewhere/py4j/clientserver.py", "msg": "KeyboardInterrupt", "levelno": 40}
+        root.handle(logging.makeLogRecord(bridge))
+        root.error("something else")
+    finally:
+        root.removeFilter(root.filters[0])
+    assert caplog.messages == ["something else"]

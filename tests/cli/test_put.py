@@ -255,3 +255,13 @@ def test_pipes_in_a_folder_are_left_out_and_what_cannot_be_looked_at_is_told(lac
     assert "things/pipe: a pipe, socket or device, left out" in done.err
     assert "things/loop" in done.err
     assert "things/unnameable" in done.err
+
+
+def test_a_file_that_cannot_be_read_is_named_once(lace: Run, home: Path) -> None:
+    (home / "papers").mkdir()
+    (home / "papers" / "gone").symlink_to("nowhere")
+    (home / "papers" / "here").write_text("one")
+    done = lace("put", "papers")
+    assert (done.code, done.err) == (7, "lace: papers/gone: No such file or directory [file/refused]\n")
+    assert lace("put", "papers", "--json").error["about"] == "papers/gone"
+    assert len(lace("ls", "-q").lines) == 1

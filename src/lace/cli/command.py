@@ -42,12 +42,21 @@ class Call(NamedTuple):
         from lace.cli.grammar import Usage
 
         if getattr(self.args, "lake", None) is not None:
+            self.refuse_both()
             return True
         for option, unset in (("at", None), ("master", None), ("strategy", "auto")):
             if getattr(self.args, option, unset) != unset:
                 reason = f"--{option} is about a lake: give --lake too"
                 raise Usage(reason=reason, command=self.args.parser.prog)
         return False
+
+    def refuse_both(self) -> None:
+        """Refuse a store beside a lake."""
+        from lace.cli.grammar import Usage
+
+        if self.args.store is not None:
+            reason = "--store and --lake: records are in one of them"
+            raise Usage(reason=reason, command=self.args.parser.prog)
 
     def keyring(self) -> Keyring:
         """Return the keys that `--keys` or the environment names."""

@@ -77,6 +77,14 @@ class NotUtf8(InputError):
     text = "the argument {given} is no UTF-8: names in a lace are"
 
 
+class Interrupted(LaceError):
+    """Ctrl-C."""
+
+    code = "cli/interrupted"
+    text = "interrupted; {kept}"
+    exit_code = INTERRUPTED
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     if argv is None:  # the process is ours
@@ -93,8 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LaceError as error:
         return _fail(out, error)
     except KeyboardInterrupt:
-        out.note(f"interrupted; {out.kept or 'whatever was reported stored is stored'}")
-        return INTERRUPTED
+        return _interrupted(out)
     except BrokenPipeError:
         _drop_stdout()
         return BROKEN_PIPE
@@ -158,6 +165,15 @@ def _fail(out: Output, error: LaceError) -> int:
     if out.kept and not out.as_json:
         out.note(out.kept)
     return error.exit_code
+
+
+def _interrupted(out: Output) -> int:
+    told = Interrupted(kept=out.kept or "whatever was reported stored is stored")
+    if out.as_json:
+        out.error(told)
+    else:  # whoever pressed the keys looks up no code
+        out.note(str(told))
+    return told.exit_code
 
 
 def _drop_stdout() -> None:

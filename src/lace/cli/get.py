@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
 from lace.cli.elsewhere import add_from, fetch_first
-from lace.cli.grammar import Usage
+from lace.cli.grammar import Usage, parse_path
 from lace.cli.lakes import add_lake
+from lace.cli.targets import STDOUT
 
 if TYPE_CHECKING:
     from lace.record import Record
@@ -21,7 +22,9 @@ def _arguments(parser: ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--raw", action="store_true", help="the whole record as it is stored")
     form.add_argument("--headers", action="store_true", help="the fields instead of the data")
-    parser.add_argument("-o", "--out", metavar="FILE", help="write a file instead of stdout")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", type=parse_path, help="write a file instead of stdout; - is stdout"
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE")
     add_lake(parser)
     add_from(parser)
@@ -35,9 +38,10 @@ def _run(call: Call) -> int:
     record, code = _find(call)
     if record is None:
         return code
+    file_name = None if args.out == STDOUT else args.out
     if out.as_json:
-        out.value(_described(record, only_fields=args.headers or args.out))
-        if not args.out:
+        out.value(_described(record, only_fields=args.headers or file_name is not None))
+        if file_name is None:
             return code
     if args.raw:
         content = record.raw
@@ -45,8 +49,8 @@ def _run(call: Call) -> int:
         content = "".join(f"{name}: {value}\n" for name, value in _fields(record)).encode()
     else:
         content = _data(record)
-    if args.out:
-        with new_file(Path(args.out), replace=args.force) as file:
+    if file_name is not None:
+        with new_file(Path(file_name), replace=args.force) as file:
             file.write(content)
     else:
         out.data(content)

@@ -98,16 +98,27 @@ def _add_everywhere(parser: ArgumentParser, *, top: bool) -> None:
     default = None if top else SUPPRESS
     everywhere = parser.add_argument_group("everywhere")
     everywhere.add_argument(
-        "--store", metavar="PATH", default=default,
+        "--store", metavar="PATH", type=parse_path, default=default,
         help="the lace to use: a folder or a store file (else $LACE_STORE, else the nearest .lace upward)",
     )  # fmt: skip
     everywhere.add_argument(
-        "--keys", metavar="FOLDER", default=default,
+        "--keys", metavar="FOLDER", type=parse_path, default=default,
         help="the folder of keys (else $LACE_KEYS, else ~/.config/lace/keys)",
     )  # fmt: skip
     everywhere.add_argument(
         "--json", action="store_true", default=False if top else SUPPRESS, help="write JSON, errors too"
     )
+
+
+def parse_path(text: str) -> str:
+    """Read a path, which is never empty: an unset variable of a script is not the current folder.
+
+    >>> parse_path("notes")
+    'notes'
+    """
+    if not text:
+        raise ArgumentTypeError("the path is empty: write . for the current folder")
+    return text
 
 
 def parse_size(text: str) -> int:

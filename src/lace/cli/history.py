@@ -206,7 +206,8 @@ COMMAND = Command(
     "What left and what came, to and from whom, under which plan, and how it ended; the newest first. "
     "`(+3?)` are records that were about to leave when their process ended. "
     "`lace why-sent` says why one record left. With --json one object a line. --forget-before "
-    "cuts it: nobody can be told of an older exchange any more, and records stay.",
+    "cuts it: nobody can be told of an older exchange any more, and records stay. An exchange whose process "
+    "was killed has no end: its line stays, without what moved.",
     (
         "lace history",
         "lace history --since 3d --peer anonymous -n 20 --json",

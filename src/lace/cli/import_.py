@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from typing import TYPE_CHECKING, BinaryIO
 
 from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_path
 from lace.cli.output import Output, count
 from lace.cli.progress import progress_bar
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "sources", metavar="PATH", nargs="+",
+        "sources", metavar="PATH", nargs="+", type=parse_path,
         help="files of stored records, folders that `lace export` made, or - for stdin",
     )  # fmt: skip
     parser.add_argument(

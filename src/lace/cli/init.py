@@ -6,10 +6,13 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_path
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", help="where (else: the current folder)")
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", type=parse_path, help="where (else: the current folder)"
+    )
 
 
 def _run(call: Call) -> int:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
-from lace.cli.grammar import Usage, parse_count
+from lace.cli.grammar import Usage, parse_count, parse_path
 from lace.cli.output import Output, count
 from lace.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from logging import LogRecord
+
     from lace.pipeline import IngestReport, Lake, LakeFacts, Session, SparkWork
     from lace.porcelain import JoinedLake, Lace
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 def add_lake(parser: ArgumentParser) -> _ArgumentGroup:
     """Add the options that name a lake in place of a store."""
     group = parser.add_argument_group("a lake in place of a store")
-    group.add_argument("--lake", metavar="PATH", help="read the records of this lake")
+    group.add_argument("--lake", metavar="PATH", type=parse_path, help="read the records of this lake")
     group.add_argument(
         "--at", metavar="VERSION", type=parse_count, help="as it was (else: the newest version)"
     )
@@ -48,7 +50,7 @@ def add_lake_of_policies(parser: ArgumentParser) -> None:
 def add_lake_peer(parser: ArgumentParser) -> None:
     """Add the options that let a lake take part in an exchange in place of a store."""
     group = parser.add_argument_group("a lake in place of a store")
-    group.add_argument("--lake", metavar="PATH", help="exchange the records of this lake")
+    group.add_argument("--lake", metavar="PATH", type=parse_path, help="exchange the records of this lake")
     add_inbox(group)
     group.add_argument(
         "--max-resident", metavar="FACTS", type=parse_count,
@@ -66,7 +68,9 @@ def add_inbox(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 def add_its_lake(parser: ArgumentParser) -> None:
     """Add the option that names the lake of a verb that needs one."""
-    parser.add_argument("--lake", metavar="PATH", required=True, help="the lake: a folder, or a URL of HDFS")
+    parser.add_argument(
+        "--lake", metavar="PATH", type=parse_path, required=True, help="the lake: a folder, or a URL of HDFS"
+    )
 
 
 def add_spark(
@@ -95,8 +99,7 @@ def joins_lake(call: Call) -> bool:
                 reason = f"--{option.replace('_', '-')} is about a lake: give --lake too"
                 raise Usage(reason=reason, command=args.parser.prog)
         return False
-    if args.store is not None:
-        raise Usage(reason="--store and --lake: records are in one of them", command=args.parser.prog)
+    call.refuse_both()
     return True
 
 
@@ -171,11 +174,23 @@ def start_spark(call: Call) -> Session:
     """Start Spark where --master says."""
     from lace.pipeline import ship_code, start_session
 
+    hush_bridge()
     master = call.args.master
     remote = master is not None and master.startswith("sc://")
     session = start_session(remote=master) if remote else start_session(master)
     ship_code(session)
     return session
+
+
+def hush_bridge() -> None:
+    """Keep the bridge to Java from logging tracebacks on Ctrl-C: it raises what went wrong as well."""
+    import logging
+
+    logging.getLogger().addFilter(_not_of_bridge)
+
+
+def _not_of_bridge(logged: LogRecord) -> bool:
+    return "py4j" not in Path(logged.pathname).parts
 
 
 def spark_if_asked(call: Call) -> Session | None:

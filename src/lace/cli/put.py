@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lace.cli.command import Call, Command
 from lace.cli.elsewhere import add_to, deliver_then
-from lace.cli.grammar import Usage
+from lace.cli.grammar import Usage, parse_path
 from lace.cli.output import count
 from lace.cli.passphrases import add_passphrase, open_key
 from lace.errors import LaceError
@@ -78,7 +78,9 @@ def _link(text: str) -> tuple[str, str]:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for stdin")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", type=parse_path, help="files, folders, or - for stdin"
+    )
     place = parser.add_argument_group("where it goes; without these it is a bare Blob")
     place.add_argument("--group", metavar="PATH", help="the group")
     place.add_argument("--app", metavar="PATH", help="the app")
@@ -160,7 +162,9 @@ class _Putting:
     def _fail(self, error: LaceError, given: _Input) -> None:
         if not self._several:
             raise error
-        self._out.error(error, str(given))
+        # Errors of files name the file themselves; a program finds it under `about` each time.
+        named = str(error).startswith(f"{given}: ") and not self._out.as_json
+        self._out.error(error, "" if named else str(given))
         self._code = self._code or error.exit_code
 
     def _make(self, given: _Input) -> Record | None:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lace.cli.grammar import parse_size
+from lace.cli.grammar import parse_path, parse_size
 from lace.cli.output import Output, count
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ STDOUT = "-"
 def add_target(parser: ArgumentParser) -> None:
     """Add the argument and options that say where to write."""
     parser.add_argument(
-        "target", metavar="TARGET", nargs="?", default=STDOUT, help="a new file or folder (else: stdout)"
-    )
+        "target", metavar="TARGET", nargs="?", type=parse_path, default=STDOUT,
+        help="a new file or folder (else: stdout)",
+    )  # fmt: skip
     parser.add_argument(
         "--shard-bytes", metavar="SIZE", type=parse_size,
         help="make TARGET a folder of files of at most this size, such as 64M (128M where it ends with /)",

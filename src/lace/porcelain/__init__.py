@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
@@ -33,7 +34,7 @@ from lace.porcelain.keyfile import (
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
 from lace.porcelain.lace import BlobStaysBare, HalfAPlace, Lace, new_secret, now_tai
-from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, NoLace, store_file
+from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.readahead import ReaderLost
 from lace.porcelain.reference import (
@@ -169,7 +170,8 @@ __all__ = [
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "Guard", "HalfAPlace", "HeldBack", "HeldFacts", "ImportProgress", "ImportReport",
     "Interlacing", "JoinedLake", "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers",
-    "LakeRehearsal", "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer",
+    "LakeInstead", "LakeRehearsal", "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace",
+    "NoPolicyForPeer",
     "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
     "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotDerived", "NotInFull",
     "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
@@ -181,7 +183,7 @@ __all__ = [
     "Sending", "ServerFault", "ServerLog", "ServerRefused", "Serving", "Shape", "ShardWriter", "ShardsExist",
     "Share", "Sharing", "Shown", "SparkLake", "Standing", "TableFormat", "TableView", "Terms",
     "ToProvenPeers", "TooLate", "TooMany", "Visitor", "Who", "WhySent", "Workbench", "Worth",
-    "WrongPassphrase",
+    "WrongArgument", "WrongPassphrase",
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
     "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Self, TypedDict, Unp
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
+from lace.porcelain.arguments import check_data, check_limit, check_pairs, check_secret, read_conditions
 from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
@@ -32,7 +33,6 @@ from lace.porcelain.table import (
     Row,
     TableView,
     all_columns,
-    parse_condition,
     table_rows,
     type_condition,
 )
@@ -95,7 +95,7 @@ def now_tai() -> Tai:
 class Choices(TypedDict, total=False):
     """Which rows of the table view to show, and in which order."""
 
-    where: Iterable[str | Condition]
+    where: str | Iterable[str | Condition]
     types: str
     """Letters of B, P and S."""
     since: str
@@ -185,7 +185,9 @@ class Lace:
         A time may be TAI text or one that people type; without one it is now. A link is a target, or
         (data, target).
         """
-        headers = [*extra, *((LINK_HEADER, self._link(link)) for link in links)]
+        check_data(data)
+        check_secret(sign)
+        headers = [*check_pairs(extra), *((LINK_HEADER, self._link(link)) for link in links)]
         if group is None and app is None and name is None:
             for what, given in (("headers", headers), ("time", tai), ("signature", sign)):
                 if given:
@@ -239,7 +241,7 @@ class Lace:
         Columns may also be one text with commas between them.
         """
         now = now_tai()
-        conditions = [parse_condition(e) if isinstance(e, str) else e for e in choices.get("where", ())]
+        conditions = read_conditions(choices.get("where", ()))
         if types := choices.get("types"):
             conditions.append(type_condition(types))
         for sign, moment in ((">=", choices.get("since")), ("<", choices.get("until"))):
@@ -249,7 +251,7 @@ class Lace:
         if chosen == (ALL_COLUMNS,):
             chosen = all_columns(self.store.segments())
         sort, descending = choices.get("sort"), choices.get("descending", False)
-        return TableView(chosen, tuple(conditions), sort, descending, choices.get("limit"))
+        return TableView(chosen, tuple(conditions), sort, descending, check_limit(choices.get("limit")))
 
     def ls(self, columns: Iterable[str] = COLUMNS, **choices: Unpack[Choices]) -> Iterator[Row]:
         """Yield one row a record with these fields as columns, from fact columns alone."""

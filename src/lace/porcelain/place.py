@@ -19,6 +19,7 @@ STORE_FILE: Final = "store.sqlite"
 IMPORTS_FOLDER: Final = "imports"
 HISTORY_FILE: Final = "history.sqlite"
 CURSORS_FILE: Final = "cursors.sqlite"
+_LAKE_FILE: Final = "lake.json"
 
 
 class LaceExists(StoreError):
@@ -33,6 +34,15 @@ class NoLace(Missing):
 
     code = "lace/none"
     text = "there is no lace in {where}: make one with `lace init`"
+
+
+class LakeInstead(Missing):
+    """A lake where a lace was named."""
+
+    code = "lace/lake"
+    text = (
+        "{where} is a lake and no lace: name it with --lake where a verb has it; `lace lake` has the others"
+    )
 
 
 def make_place(folder: Path) -> Path:
@@ -54,6 +64,8 @@ def store_file(path: Path) -> Path:
         for candidate in (path / FOLDER / STORE_FILE, path / STORE_FILE):
             if candidate.exists():
                 return candidate
+        if (path / _LAKE_FILE).exists():
+            raise LakeInstead(where=str(path))
     raise NoLace(where=str(path))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -22,6 +23,8 @@ from lace.transports.serving import Handler, Server
 from lace.transports.stream import BufferedStream, SocketStream, Stream, lend
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+
+_NOT_WATCHED = "stdin and stdout must be pipes, sockets or a terminal, and neither files nor /dev/null"
 
 
 @asynccontextmanager
@@ -108,6 +111,10 @@ async def _lend(
         sock = socket.socket(fileno=given[0])
         yield SocketStream(sock, proven, index, options)
         return
+    if not all(_can_be_watched(number) for number in given):
+        for number in given:
+            os.close(number)
+        raise NotServed(address=str(STDIO), reason=_NOT_WATCHED)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=options.buffer_bytes)
     try:
@@ -119,14 +126,23 @@ async def _lend(
             os.fdopen(given[1], "wb", buffering=0),
         )
     except ValueError as error:
-        reason = "stdin and stdout must be pipes, sockets or a terminal, and not files"
-        raise NotServed(address=str(STDIO), reason=reason) from error
+        raise NotServed(address=str(STDIO), reason=_NOT_WATCHED) from error
     try:
         yield BufferedStream(
             reader, asyncio.StreamWriter(transport, protocol, None, loop), proven, index, options
         )
     finally:
         reading.close()
+
+
+def _can_be_watched(number: int) -> bool:
+    """Tell whether the system says when there is something to read: of a file or /dev/null it does not."""
+    with selectors.DefaultSelector() as selector:
+        try:
+            selector.register(number, selectors.EVENT_READ)
+        except OSError:
+            return False
+    return True
 
 
 def _is_one_socket(left: int, right: int) -> bool:
