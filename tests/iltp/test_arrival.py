@@ -7,8 +7,27 @@ import tracemalloc
 import pytest
 
 from lace.errors import RecordError
-from lace.iltp import PREFACE, Broken, Closed, FactBlock, PhaseEnd, Reader, RecordBytes, make_record
-from lace.record import LIMITS, RecordLimits, make_blob, parse_record, write_trailer
+from lace.iltp import (
+    PREFACE,
+    Broken,
+    Closed,
+    FactBlock,
+    PhaseEnd,
+    Preface,
+    Reader,
+    RecordBytes,
+    make_record,
+)
+from lace.porcelain import generate
+from lace.record import (
+    LIMITS,
+    HashMismatch,
+    RecordLimits,
+    TooManyHeaders,
+    make_blob,
+    parse_record,
+    write_trailer,
+)
 from tests.iltp.samples import HELLO_WORLD, PLEX, SEAL, fault, read, read_after_preface, told
 
 RECORDS = (HELLO_WORLD, PLEX, SEAL)
@@ -201,3 +220,34 @@ def test_limits_are_looked_at_before_anything_of_that_size_is_held() -> None:
     assert reader.arriving is not None
     assert reader.arriving.size == len(head) + LIMITS.data_bytes
     assert peak < 2**20
+
+
+def test_records_are_the_same_wherever_a_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list(generate(5, 60))
+    stream = PREFACE + b"".join(record.raw for record in made) + b"\n"
+    wanted = [Preface(), *map(make_record, made), PhaseEnd()]
+    for first, window in ((4 << 10, 64 << 10), (1, 300), (700, 700), (0, 0)):
+        monkeypatch.setattr("lace.iltp.arrival.FIRST_WINDOW", first)
+        monkeypatch.setattr("lace.iltp.arrival.WINDOW", window)
+        items = Reader().feed(stream)
+        assert items == wanted
+        records = [item for item in items if isinstance(item, RecordBytes)]
+        assert [item.parse() for item in records] == made
+        assert [item.offset for item in records] == [stream.index(record.raw) for record in made]
+
+
+def test_what_was_found_of_a_record_counts_within_its_limits_and_says_nothing_of_its_hash() -> None:
+    made = [record for record in generate(5, 20) if record.type == "P"]
+    spoilt = made[1].raw[:-1] + b"\x00"
+    items = Reader().feed(PREFACE + made[0].raw + spoilt + made[2].raw)
+    bad = items[2]
+    assert isinstance(bad, RecordBytes)
+    with pytest.raises(HashMismatch):
+        bad.parse()
+    good = items[3]
+    assert isinstance(good, RecordBytes)
+    with pytest.raises(TooManyHeaders):
+        good.parse(RecordLimits(headers=3))
+    assert repr(good) == f"RecordBytes(id={good.id!r}, offset={good.offset})"
+    assert {good, make_record(made[2])} == {good}
+    assert good != bad

@@ -1,8 +1,9 @@
 """One record on its way in (060, Record bytes; PROFILE section 10, Stream).
 
 Rules of this file:
-1. A record's end is known by its skeleton. Nothing else is looked at and nothing is hashed here: whoever
-   takes the bytes parses them, and what is wrong with them then is a rejection, not the stream's fault.
+1. A record's end is known by its skeleton. The headers of a plain record are read along with it; nothing is
+   hashed and nothing refused here: whoever takes the bytes parses them, and what is wrong with them then is a
+   rejection, not the stream's fault.
 2. A record is held once: when its end lies beyond the bytes at hand, they move over and the rest follows them
    directly, and the same memory becomes the record's own.
 3. A length is looked at before anything of that length is held.
@@ -11,18 +12,35 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from functools import partial
 from io import BytesIO
 from typing import Final, NamedTuple
 
 from lace.errors import RecordError
 from lace.iltp.faults import LostRecord
 from lace.iltp.grammar import TRAILER_OPEN
-from lace.iltp.items import RecordBytes
-from lace.record import MARK, MARKLINE_BYTES, BadTrailer, RecordLimits, Scanner, read_skeleton
+from lace.iltp.items import Found, RecordBytes
+from lace.record import (
+    MARK,
+    MARKLINE_BYTES,
+    BadTrailer,
+    RecordLimits,
+    Scanner,
+    find_parts,
+    may_be_plain,
+    read_skeleton,
+)
 from lace.text import RECORD_TYPES, RecordId
 
+FIRST_WINDOW: Final = 4 << 10
+WINDOW: Final = 64 << 10
+"""So many bytes are made characters at a time: few at first, since something else may follow soon."""
+ID: Final = slice(len(MARK), MARKLINE_BYTES - 1)
 OPEN_BYTES: Final = len(TRAILER_OPEN) + len(b" B\n")
 MARKLINE: Final = re.compile(rb"%b[BPS]\.[0-9A-Z_a-z~]{43}\.H3\n" % MARK)
+
+
+_make_item = partial(tuple.__new__, RecordBytes)  # of its four values: most of a stream is made so
 
 
 class Arriving(NamedTuple):
@@ -40,11 +58,12 @@ class Arrival:
     """The record that is being read from a buffer; `begin` says where it begins."""
 
     __slots__ = (
-        "_end", "_offset", "_rest", "_scanner", "_start", "_trailer",
+        "_end", "_offset", "_plain", "_rest", "_scanner", "_start", "_trailer",
     )  # fmt: skip
 
     def __init__(self, limits: RecordLimits) -> None:
         self._scanner = Scanner(limits)
+        self._plain = may_be_plain(limits)
         self._rest: BytesIO | None = None
         self._start = self._offset = 0
         self._end = -1
@@ -101,14 +120,29 @@ class Arrival:
         scanner, stop = self._scanner, len(buffer)
         limits = scanner.limits
         taken: list[RecordBytes] = []
+        first, text, window = at, "", FIRST_WINDOW if self._plain else 0
         with memoryview(buffer) as view:
-            while (found := read_skeleton(buffer, at, stop, limits)) is not None:
-                layers, data, end = found
-                scanner.work += data - at
+            while True:
+                if window and at >= first + len(text):
+                    first, text = at, str(view[at : at + window], "latin-1")
+                    window = WINDOW
+                plain = find_parts(text, at - first)
+                if plain is not None:
+                    parts, data, end = plain
+                    data, end = first + data, first + end
+                    found: Found = limits, parts
+                    scanner.work += data - at
+                else:
+                    skeleton = read_skeleton(buffer, at, stop, limits)
+                    if skeleton is None:
+                        break
+                    layers, data, end = skeleton
+                    found = limits, layers, data, at
+                    scanner.work += 2 * (data - at)
                 if end > stop:
                     return at, taken
                 raw = bytes(view[at:end])
-                taken.append(RecordBytes(_named_id(raw), raw, base + at, (limits, layers, data, at)))
+                taken.append(_make_item((str(raw[ID], "ascii"), raw, base + at, found)))
                 at = end
         if buffer.startswith(MARK, at):  # looked at in vain; once, because now it is read line by line
             scanner.work += min(stop - at, scanner.limits.header_bytes)
@@ -170,4 +204,4 @@ class Arrival:
 
 
 def _named_id(raw: bytes) -> RecordId:
-    return RecordId(raw[len(MARK) : MARKLINE_BYTES - 1].decode("ascii"))
+    return RecordId(raw[ID].decode("ascii"))

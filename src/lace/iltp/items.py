@@ -17,14 +17,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from lace.errors import InputError
 from lace.facts import Fact, check_fact, parse_fact_line, write_fact_line
 from lace.iltp.faults import ABORT, CannotWrite, StreamFault
 from lace.iltp.grammar import EPOCH_FACT, FACT_LINE, FACT_LINES, LIMITS, StreamLimits
 from lace.record import LIMITS as RECORD_LIMITS
-from lace.record import Record, RecordLimits, check_record, parse_record
+from lace.record import Parts, Record, RecordLimits, check_parts, check_record, parse_record
 from lace.text import LacegramId, PlanId, RecordId
 
 TOGETHER: Final = 4096
@@ -91,13 +91,12 @@ class Resource:
     offset: int = field(default=0, compare=False)
 
 
-Skeleton: TypeAlias = tuple[RecordLimits, list[tuple[str, int]], int, int]
-"""The limits that a record keeps, its layers, where its data begins, and where in the buffer that these
-positions count in the record began."""
+Found: TypeAlias = tuple[RecordLimits, Parts] | tuple[RecordLimits, list[tuple[str, int]], int, int]
+"""What was found of a record, within which limits: its parts; or else its layers, where its data begins, and
+where in the buffer that these positions count in the record began."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordBytes:
+class RecordBytes(NamedTuple):
     """One stored record by its ends: nothing else about it is validated.
 
     Whoever stores it parses it first; what fails there is a rejection, and the stream has gone on already.
@@ -105,22 +104,38 @@ class RecordBytes:
 
     id: RecordId
     """What its markline names. Whether that is its hash, `parse` says."""
-    raw: bytes = field(repr=False)
-    offset: int = field(default=0, compare=False)
-    skeleton: Skeleton | None = field(default=None, compare=False, repr=False)
-    """Where its parts are, where that was found out when it was cut from the stream."""
+    raw: bytes
+    offset: int = 0
+    found: Found | None = None
+    """What is in it, where that was found out when it was cut from the stream."""
 
     @property
     def size(self) -> int:
         """How many bytes it has."""
         return len(self.raw)
 
+    def __eq__(self, other: object) -> bool:
+        return self[:2] == other[:2] if isinstance(other, RecordBytes) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:2])
+
+    def __repr__(self) -> str:
+        return f"RecordBytes(id={self.id!r}, offset={self.offset})"
+
     def parse(self, limits: RecordLimits = RECORD_LIMITS) -> Record:
         """Return the record, or raise why these bytes are none (a `RecordError`)."""
-        if self.skeleton is not None:
-            within, layers, data, start = self.skeleton
-            if within is limits or within == limits:
+        found = self.found
+        if found is not None and (found[0] is limits or found[0] == limits):
+            if len(found) == 4:
+                _, layers, data, start = found
                 return check_record(self.raw, layers, data, start)
+            record = check_parts(self.raw, found[1])
+            if record is not None:
+                return record
         return parse_record(self.raw, limits)
 
 

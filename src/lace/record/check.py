@@ -23,6 +23,7 @@ from lace.record.grammar import (
 )
 from lace.record.limits import LIMITS, RecordLimits
 from lace.record.model import Blob, OpenBlob, OpenPlex, OpenSeal, Plex, Record, Seal
+from lace.record.plain import DATA_BYTES, check_parts, find_parts, may_be_plain
 from lace.record.scan import Layers, Scanner, Truncated, read_skeleton
 from lace.signing import verify
 from lace.text import RecordId, Verifier, decode, digest, encode, id_payload, is_nfc
@@ -58,6 +59,12 @@ def parse_record(raw: bytes, limits: RecordLimits = LIMITS, *, check_signature: 
     if type(raw) is not bytes:
         raw = bytes(raw)  # a buffer can change when the record must not
     size = len(raw)
+    if size <= DATA_BYTES and (limits is LIMITS or may_be_plain(limits)):
+        found = find_parts(raw.decode("latin-1"), 0)
+        if found is not None and found[2] == size:
+            plain = check_parts(raw, found[0], check_signature=check_signature)
+            if plain is not None:
+                return plain
     layers, data, end = read_skeleton(raw, 0, size, limits) or _scan(raw, size, limits)
     if end != size:
         if end < size:

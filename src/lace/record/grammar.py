@@ -45,10 +45,19 @@ _LINE = re.compile(f"({_NAME}): ({_VALUE})")
 _SEGMENT = r"(?!\.{1,2}(?:/|\n|\Z))[^\x00-\x1f\x7f/]++"
 _PATH = rf"(?! ){_SEGMENT}(?:/{_SEGMENT})*+"
 _IS_PATH = re.compile(_PATH)
-_EXTRA = rf"(?!(?:{'|'.join(sorted(FORBIDDEN))}): ){_NAME}: {_VALUE}\n"
-PLEX_HEADERS = re.compile(
-    rf"Group: ({_PATH})\nApp: ({_PATH})\nName: ({_PATH})\nTAI: ([0-9]{{10}}:[0-9]{{9}})\n((?:{_EXTRA})*+)"
-)
+
+
+def plex_pattern(stop: str | None = None) -> str:
+    """Return the pattern of a Plex's header lines; none of the extra ones begins with `stop`."""
+    kept = [f"{name}: " for name in sorted(FORBIDDEN)] + ([stop] if stop else [])
+    extra = rf"(?!{'|'.join(kept)}){_NAME}: {_VALUE}\n"
+    return (
+        rf"Group: ({_PATH})\nApp: ({_PATH})\nName: ({_PATH})\nTAI: ([0-9]{{10}}:[0-9]{{9}})\n"
+        rf"((?:{extra})*+)"
+    )
+
+
+PLEX_HEADERS = re.compile(plex_pattern())
 SEAL_LINES = (
     re.compile(r"Signed-By: (V\.[0-9A-Z_a-z~]{43}\.H3)"),
     re.compile(r"Signature: ([0-9A-Z_a-z~]{86})"),
