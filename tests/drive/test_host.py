@@ -31,13 +31,14 @@ from lace.interlace import (
 )
 from lace.policy import Precompiled, Snapshot
 from lace.record import Record, make_blob
-from lace.stores import DamagedFile, MemoryStore, Outcome, SqliteStore
+from lace.stores import DamagedFile, LogEntry, MemoryStore, Outcome, SqliteStore
 from lace.text import RecordId
 from tests.interlace.pair import EXPOSE_ALL, make_pair
 from tests.strategies import SECRETS
 
 EVERYTHING = compile_program(parse_program("A(P) :- Have(P)."))
 MANY = [make_blob(b"%d" % number) for number in range(6)]
+LATE = [make_blob(b"late %d" % number) for number in range(4)]
 
 
 def load(host: Host, wanted: SendRecords) -> tuple[list[bytes], RecordsSent | StoreFailed]:
@@ -97,6 +98,17 @@ def test_what_came_and_went_between_two_snapshots_leaves_nothing() -> None:
     assert facts(snapshots) == set()
 
 
+class Logged(MemoryStore):
+    """Counts how often its log is read."""
+
+    logs = 0
+
+    def log(self, after: int = 0) -> Iterator[LogEntry]:
+        """Yield it."""
+        self.logs += 1
+        return super().log(after)
+
+
 class Shaky(MemoryStore):
     """A store that cannot be read while it shakes, and counts what is read."""
 
@@ -152,6 +164,30 @@ def test_what_was_just_stored_is_not_read_again_unless_it_is_too_much_to_keep(
     snapshots.expect([late], late.size)
     snapshots.take([], [])
     assert store.reads == count - 2
+
+
+def test_a_log_is_read_only_where_something_happened_that_nobody_told_of() -> None:
+    store = Logged()
+    snapshots = StoreSnapshots(store)
+    snapshots.take([], [])
+    told = []
+    for part in (MANY[:3], MANY[1:5]):  # some come twice, and are new once
+        told.append(store.put_many(part))
+        snapshots.expect(part, 0, told[-1])
+    snapshots.take([], [])
+    assert facts(snapshots) == {record.id for record in MANY[:5]} == snapshots.have
+    assert store.logs == 0
+    # What was told before is none of the numbers since.
+    store.put_many(LATE[:2])
+    snapshots.expect((), 0, told[0])
+    snapshots.take([], [])
+    assert store.logs == 1
+    stored = store.put_many(LATE[2:])
+    store.remove([MANY[0].id])
+    snapshots.expect(LATE[2:], 0, stored)
+    snapshots.take([], [])
+    assert store.logs == 2
+    assert facts(snapshots) == {record.id for record in [*MANY[1:5], *LATE]} == snapshots.have
 
 
 @pytest.mark.parametrize("many", [4, 100])

@@ -276,7 +276,7 @@ def test_after_the_fixed_point_a_close_is_waited_for_ten_seconds() -> None:
 
 @pytest.mark.req("050-024")
 def test_a_loop_evaluates_three_times_and_each_time_anew() -> None:
-    pair = make_pair([*U], [])
+    pair = make_pair([*U], [*X])
     purposes: list[str] = []
     evaluate = pair.sides[0].host.evaluate
 
@@ -286,7 +286,10 @@ def test_a_loop_evaluates_three_times_and_each_time_anew() -> None:
 
     pair.sides[0].host.evaluate = listening  # type: ignore[method-assign]
     pair.run()
-    assert purposes == ["advertise", "request", "serve", "advertise", "request"]
+    # In the second loop all that the peer advertises is here: whatever the policy says, nothing is requested.
+    assert purposes == ["advertise", "request", "serve", "advertise"]
+    assert pair.sides[0].result is not None
+    assert len(pair.sides[0].result.received_hashes) == len(X)
 
 
 def test_one_new_record_costs_little_in_an_open_exchange() -> None:

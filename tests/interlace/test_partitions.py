@@ -70,17 +70,26 @@ def record(number: int) -> str:
     return f"{'BPS'[number % 3]}.{'ab'[number % 2]}{payload[1:]}.H3"
 
 
-@given(st.lists(st.tuples(st.lists(st.integers(0, 60)), st.lists(st.integers(0, 60))), max_size=5))
-def test_a_set_that_was_changed_is_like_one_built_anew(steps: list[tuple[list[int], list[int]]]) -> None:
+@given(
+    st.lists(st.tuples(st.lists(st.integers(0, 60)), st.lists(st.integers(0, 60))), max_size=5), st.booleans()
+)
+def test_a_set_that_was_changed_is_like_one_built_anew(
+    steps: list[tuple[list[int], list[int]]], in_parts: bool
+) -> None:
     kept = Partitions()
     held: dict[str, bytes] = {}
     for added, removed in steps:
-        kept.summaries(0), kept.summaries(1), kept.summaries(2)
+        kept.summaries(0)
+        if in_parts:
+            kept.summaries(1), kept.summaries(2)
         new = {record(each): make_entry(digest(b"claims of %d" % each)) for each in added}
         gone = [record(each) for each in removed]
         kept.change(new, gone)
         held = {each: held[each] for each in held if each not in gone} | new
     fresh = Partitions(held)
+    assert kept.entries_of([record(each) for each in range(61)]) == held
+    assert kept.under("") == held
+    assert kept.summary("") == fresh.summary("") == Summary("", len(held), merkle_root(held.values()))
     assert len(kept) == len(held)
     assert set(kept) == set(held)
     for length in range(5):

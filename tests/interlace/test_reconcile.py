@@ -269,7 +269,7 @@ def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> Non
     assert peer.is_known(whole)
     assert not peer.is_known(Summary("", 4, bytes(32)))
     sent = make_blob(b"sent").id
-    peer.expect({sent: ((), entries_of({sent: ()}, "Opq_M")[sent])})
+    peer.expect({sent: ()}, entries_of({sent: ()}, "Opq_M"))
     assert not peer.is_known(whole), "something else is expected of it now"
     peer.drop_expected("")
     assert peer.tree.summary("") == whole

@@ -9,7 +9,7 @@ import pytest
 
 from lace.record import LIMITS, RecordLimits, make_plex
 from lace.stores import MemoryStore, RottenRecord, SqliteStore, Store
-from lace.stores.reread import reread
+from lace.stores.reread import are_intact, is_intact, reread
 from tests.stores.samples import sample, seal
 
 
@@ -25,6 +25,17 @@ def test_rot_is_reported_in_the_log_too(caplog: pytest.LogCaptureFixture) -> Non
 def test_whatever_a_damaged_row_holds_is_rot(raw: object) -> None:
     with pytest.raises(RottenRecord):
         reread(sample(1).id, raw, "a.lace")
+
+
+@pytest.mark.parametrize("raw", [b"", None, 7, "text", sample(2).raw, sample(1).raw[:-1] + b"x"])
+def test_one_rotten_record_among_many_is_seen(raw: object) -> None:
+    ids = [sample(number).id for number in range(3)]
+    raws: list[object] = [sample(number).raw for number in range(3)]
+    assert are_intact(ids, raws)
+    assert are_intact([], [])
+    raws[1] = raw
+    assert not is_intact(ids[1], raw)
+    assert not are_intact(ids, raws)
 
 
 def test_a_signature_is_checked_again_only_when_asked_for() -> None:

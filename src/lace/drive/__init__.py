@@ -46,6 +46,8 @@ from lace.drive.observed import (
     RecordsLeaving,
     RecordsLeft,
     RoundEnded,
+    TakesArrivals,
+    tell_arrivals,
     watch_all,
 )
 from lace.drive.operations import (
@@ -72,8 +74,8 @@ __all__ = [
     "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "Note", "Observed", "Observer", "Outbox", "Party",
     "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived", "RecordRejected", "RecordsAsked",
     "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "Side", "Stay", "Stayed",
-    "StoreReport", "StoreSnapshots", "Sums", "UnreadableHistory", "Wanted", "Way", "Wired",
+    "StoreReport", "StoreSnapshots", "Sums", "TakesArrivals", "UnreadableHistory", "Wanted", "Way", "Wired",
     "deliver_matching", "excerpt_for", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer",
-    "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records", "watch_all",
-    "with_operation",
+    "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records",
+    "tell_arrivals", "watch_all", "with_operation",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from lace.drive.observed import Observer, RecordsLeaving, RecordsLeft
@@ -34,6 +35,21 @@ class Departures:
             self._observe(RecordsLeaving(self._wanted[self._at : self._end], self._loop, self._tick))
         self._records.append(record)
         self._bytes += size
+
+    def hand_out_all(self, records: Sequence[str], sizes: Sequence[int]) -> None:
+        """Tell that records are handed out now, one after the other."""
+        at = 0
+        while at < len(records):
+            self.hand_out(records[at], sizes[at])
+            at += 1
+            # Those behind it that are still there and belong to the same batch.
+            here = self._at + 1
+            some = records[at : at + self._end - here]
+            if some and self._wanted[here : here + len(some)] == tuple(some):
+                self._records += some
+                self._bytes += sum(sizes[at : at + len(some)])
+                self._at += len(some)
+                at += len(some)
 
     def end(self) -> None:
         """Tell what left of the batch under way, where there is one."""

@@ -10,7 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from lace.drive.history import (
@@ -47,7 +47,7 @@ from lace.stores import Version
 from lace.text import Tai, Verifier
 
 WAITING_RECORDS: Final = 1000
-"""So many arrivals are noted at once."""
+"""From so many arrivals on they are noted, and those of one commit together."""
 STAYED_RECORDS: Final = 10_000
 """So many records that did not move are noted of one exchange, and so many that were rejected: a peer can
 make up any number of them, round after round, and must not fill the disk."""
@@ -97,7 +97,7 @@ class ExchangeNotes:
         """Take in what happened."""
         match observed:
             case RecordArrived(record, loop):
-                self._arrive(record, loop)
+                self.arrive((record,), loop)
             case PlanChanged():
                 self._epoch = observed.epoch
                 agreement = self._agreement(observed)
@@ -131,11 +131,12 @@ class ExchangeNotes:
         except StoreError:
             return None
 
-    def _arrive(self, record: str, loop: int) -> None:
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        """Take in that records came, are valid, and are stored."""
         if loop != self._arrived_loop:
             self._flush()
             self._arrived_loop = loop
-        self._arrived.append(record)
+        self._arrived += records
         if len(self._arrived) >= WAITING_RECORDS:
             self._write()
 

@@ -248,9 +248,9 @@ class Host:
             return StoreFailed(error)
 
     def _stored(self, arrived: Sequence[Record], size: int, outcomes: Sequence[Outcome]) -> RecordsStored:
-        stored = tuple([each.record_id for each in outcomes if isinstance(each, Stored)])
+        stored = tuple([each[0] for each in outcomes if isinstance(each, Stored)])
         self._ours.update(stored)
-        self._snapshots.expect(arrived, size)
+        self._snapshots.expect(arrived, size, outcomes)
         if len(stored) == len(outcomes):
             return RecordsStored(stored)
         return RecordsStored(stored, tuple(e.record_id for e in outcomes if not isinstance(e, Stored)))
@@ -273,8 +273,14 @@ class Host:
             except StoreError as error:
                 return StoreFailed(error)
             at += len(read)
-            run: list[bytes] = []
-            over = False
+            run: list[bytes] = [raw for raw in read if raw is not None]
+            sizes = [*map(len, run)]
+            if len(run) == len(read) and total + sum(sizes) <= min(wanted.within, wanted.pause_after):
+                total += sum(sizes)
+                sent += zip(next_ids, sizes, strict=False)
+                yield run
+                continue
+            run, over = [], False
             for record_id, raw in zip(next_ids, read, strict=False):
                 if total >= wanted.pause_after:
                     break

@@ -5,9 +5,9 @@ Nothing of this goes to a peer, and nothing in an exchange depends on anybody li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from lace.errors import LaceError
 from lace.facts import Fact
@@ -100,12 +100,43 @@ Observed: TypeAlias = (
 Observer: TypeAlias = Callable[[Observed], None]
 
 
-def watch_all(*observers: Observer | None) -> Observer:
-    """Return what tells several observers, one after the other; None is nobody."""
-    listening = [each for each in observers if each is not None]
+@runtime_checkable
+class TakesArrivals(Protocol):
+    """An observer that is told of records which arrived together, in place of `RecordArrived` for each."""
 
-    def tell(observed: Observed) -> None:
-        for observer in listening:
+    def __call__(self, observed: Observed, /) -> None:
+        """Take in what happened."""
+        ...
+
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        """Take in that records came, are valid, and are stored."""
+        ...
+
+
+def tell_arrivals(observer: Observer, records: Sequence[str], loop: int) -> None:
+    """Tell an observer of records that arrived, at once where it takes them so."""
+    if isinstance(observer, TakesArrivals):
+        observer.arrive(records, loop)
+        return
+    for record in records:
+        observer(RecordArrived(record, loop))
+
+
+class _Watching:
+    """Several observers, told one after the other."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = observers
+
+    def __call__(self, observed: Observed) -> None:
+        for observer in self._observers:
             observer(observed)
 
-    return tell
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        for observer in self._observers:
+            tell_arrivals(observer, records, loop)
+
+
+def watch_all(*observers: Observer | None) -> Observer:
+    """Return what tells several observers, one after the other; None is nobody."""
+    return _Watching([each for each in observers if each is not None])

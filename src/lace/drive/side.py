@@ -21,10 +21,10 @@ from lace.drive.observed import (
     Observed,
     Observer,
     PlanChanged,
-    RecordArrived,
     RecordRejected,
     RecordsAsked,
     RoundEnded,
+    tell_arrivals,
 )
 from lace.interlace import (
     Aborted,
@@ -55,7 +55,7 @@ from lace.interlace import (
     StoreFailed,
     StoreRecord,
     Unchecked,
-    named_record,
+    named_records,
 )
 
 BATCH = 1000
@@ -294,8 +294,7 @@ class Side:
     def _hand_out(self, raws: Sequence[bytes]) -> None:
         """Tell of records before their bytes are handed out."""
         if self._departures is not None:
-            for raw in raws:
-                self._departures.hand_out(named_record(raw), len(raw))
+            self._departures.hand_out_all(named_records(raws), [*map(len, raws)])
 
     def _sent(self, outcome: RecordsSent | StoreFailed) -> None:
         """Tell what left, and the machine that it did."""
@@ -309,9 +308,7 @@ class Side:
 
     def _tell_arrivals(self, stored: RecordsStored) -> None:
         if self._observe is not None:
-            loop = self.loop
-            for record in stored.stored:
-                self._observe(RecordArrived(record, loop))
+            tell_arrivals(self._observe, stored.stored, self.loop)
 
     def _tell_rejections(self) -> None:
         """Tell of rejections that nobody was told of yet."""

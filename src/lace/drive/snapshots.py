@@ -8,7 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from lace.engines import Database, DatabaseVersion
@@ -16,7 +16,7 @@ from lace.errors import StoreError
 from lace.facts import ALL_FACTS, ONLY_HAVE, Excerpt, Fact, Segment, facts_of_record, make_segment
 from lace.policy import Snapshot
 from lace.record import Record
-from lace.stores import Added, Store, Version
+from lace.stores import Added, Outcome, Store, Stored, Version
 from lace.text import RecordId
 
 MANY: Final = 64
@@ -42,6 +42,8 @@ class StoreSnapshots:
         """The records of the last snapshot."""
         self._expected: dict[str, Record] = {}
         self._expected_bytes = 0
+        self._numbers: dict[int, RecordId] = {}
+        """What was just stored under which numbers, as far as somebody said so."""
 
     @property
     def facts(self) -> DatabaseVersion:
@@ -60,8 +62,14 @@ class StoreSnapshots:
             self._excerpt = ALL_FACTS
             self._snapshot = None
 
-    def expect(self, records: Iterable[Record], size: int) -> None:
-        """Take records of so many bytes that were just stored: their facts need not be read again."""
+    def expect(self, records: Iterable[Record], size: int, outcomes: Iterable[Outcome] = ()) -> None:
+        """Take records of so many bytes that were just stored: their facts need not be read again.
+
+        Where the outcomes tell of all that happened to the store, its log need not be read either.
+        """
+        self._numbers.update(
+            [(each[1], each[0]) for each in outcomes if isinstance(each, Stored) and each[2]]
+        )
         self._expected_bytes += size
         if self._expected_bytes <= EXPECTED_BYTES and self._excerpt != ONLY_HAVE:
             self._expected.update((record.id, record) for record in records)
@@ -77,7 +85,7 @@ class StoreSnapshots:
         else:
             self._load()
             later = Snapshot(self._database, runtime, advertised)
-        self._expected, self._expected_bytes = {}, 0
+        self._expected, self._expected_bytes, self._numbers = {}, 0, {}
         self._snapshot = later
         return later
 
@@ -101,17 +109,14 @@ class StoreSnapshots:
             return True
         if version.generation != self._version.generation:
             return False
-        came: dict[RecordId, None] = {}
         last = self._version.last
-        for entry in self._store.log(last):
-            last = entry.seq
-            if isinstance(entry, Added):
-                came[entry.record_id] = None
-            elif entry.record_id in came:
-                del came[entry.record_id]
-            else:
-                # The bytes of a removed record are gone, and with them what its facts were.
+        came: Collection[RecordId] | None = self._told(last, version.last)
+        if came is None:
+            came, last = self._read_log(last)
+            if came is None:
                 return False
+        else:
+            last = version.last
         try:
             self._add(list(came))
         except StoreError:
@@ -121,6 +126,29 @@ class StoreSnapshots:
             # A new set, since an earlier evaluation may still be looked at.
             self.have = self.have.union(came)
         return True
+
+    def _told(self, after: int, last: int) -> list[RecordId] | None:
+        """Return what was stored in these numbers, where somebody told of every one; None where not."""
+        if len(self._numbers) < last - after:
+            return None
+        # Each addition and each removal has a number of its own: where all are additions, there is no more.
+        get = self._numbers.get
+        told = [record for number in range(after + 1, last + 1) if (record := get(number)) is not None]
+        return told if len(told) == last - after else None
+
+    def _read_log(self, last: int) -> tuple[Collection[RecordId] | None, int]:
+        """Return what was stored after a number, and the last one; None where something is gone."""
+        came: dict[RecordId, None] = {}
+        for entry in self._store.log(last):
+            last = entry.seq
+            if isinstance(entry, Added):
+                came[entry.record_id] = None
+            elif entry.record_id in came:
+                del came[entry.record_id]
+            else:
+                # The bytes of a removed record are gone, and with them what its facts were.
+                return None, last
+        return came, last
 
     def _add(self, ids: list[RecordId]) -> None:
         excerpt = self._excerpt or ALL_FACTS

@@ -101,7 +101,14 @@ from lace.interlace.terms import (
     read_hello,
 )
 from lace.interlace.tick import BadTick, Ticks
-from lace.interlace.transfer import NotLetIn, NotRequested, may_serve, named_record, store_outcome
+from lace.interlace.transfer import (
+    NotLetIn,
+    NotRequested,
+    may_serve,
+    named_record,
+    named_records,
+    store_outcome,
+)
 
 __all__ = [
     "ADVERTISED", "AWAITING", "BUSY", "EMPTY", "KINDS", "NEXT",
@@ -123,7 +130,7 @@ __all__ = [
     "VerifierMismatch", "Wake",
     "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of",
     "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
-    "meet_schemas", "merkle_root", "named_record", "nanoseconds", "needs_another_loop", "negotiate",
-    "parse_block", "prefix_of", "proof_digest", "read_block", "read_hello", "requestable",
-    "store_outcome", "write_advertisement", "write_block",
+    "meet_schemas", "merkle_root", "named_record", "named_records", "nanoseconds",
+    "needs_another_loop", "negotiate", "parse_block", "prefix_of", "proof_digest", "read_block",
+    "read_hello", "requestable", "store_outcome", "write_advertisement", "write_block",
 ]  # fmt: skip

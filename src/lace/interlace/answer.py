@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from lace.facts import Fact
 from lace.interlace.blocks import LIST, MalformedBlock, block_size
-from lace.interlace.claims import Claims, advertisement_facts, write_advertisements
+from lace.interlace.claims import ADVERTISED, Claims, advertisement_facts, advertisements_size
 from lace.interlace.limits import ExchangeLimit
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import Summary
@@ -91,11 +91,13 @@ class Answers:
             if len(listed) + self._said[prefix] > limits.max_advertisement_records:
                 break
             claims = own.claims_of(own.tree.under(prefix), own.source)
-            size += len("".join(write_advertisements(claims, own.source)).encode())
+            size += advertisements_size(claims, own.source)
             if size > limits.max_fact_block_bytes:
                 break
             listed.update(claims)
             del self._said[prefix]
+        if not any(listed.values()):
+            return [(ADVERTISED, record, own.source) for record in sorted(listed)]
         return [
             fact
             for record in sorted(listed)

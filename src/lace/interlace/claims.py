@@ -104,6 +104,17 @@ def write_advertisements(claims: Mapping[str, Claims], source: str) -> list[str]
     return [write_advertisement(record, source, claimed) for record, claimed in claims.items()]
 
 
+def advertisements_size(claims: Mapping[str, Claims], source: str) -> int:
+    """Return how many bytes many canonical advertisement records take.
+
+    >>> advertisements_size({"P.x.H3": ()}, "Opq_a") == len(write_advertisement("P.x.H3", "Opq_a", ()))
+    True
+    """
+    if any(claims.values()):
+        return len("".join(write_advertisements(claims, source)).encode())
+    return sum(map(len, claims)) + len(claims) * len(write_advertisement("", source, ()))
+
+
 def advertisement_digests(texts: Iterable[str]) -> list[bytes]:
     """Hash many canonical advertisement records."""
     return digest_all([_RECORD_DOMAIN + text.encode() for text in texts])

@@ -320,6 +320,11 @@ class TurnsOver:
 
 
 @dataclass(frozen=True, slots=True)
+class NothingLacking:
+    """All that the peer advertises is here."""
+
+
+@dataclass(frozen=True, slots=True)
 class NothingAsked:
     """The peer's request block was empty."""
 
@@ -345,7 +350,7 @@ class ExchangeOver:
 
 
 InnerEvent: TypeAlias = (
-    AnotherTurn | TurnsOver | NothingAsked | AnotherLoop | Renewal | RoundOver | ExchangeOver
+    AnotherTurn | TurnsOver | NothingLacking | NothingAsked | AnotherLoop | Renewal | RoundOver | ExchangeOver
 )
 Event: TypeAlias = PeerEvent | DriverEvent | InnerEvent
 

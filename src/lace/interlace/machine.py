@@ -50,6 +50,7 @@ from lace.interlace.events import (
     InnerEvent,
     Moment,
     NothingAsked,
+    NothingLacking,
     OperandChanged,
     Output,
     PeerClosed,
@@ -296,7 +297,12 @@ class InterlaceMachine:
         return [advertise.receive_answer(self._exchange, event)]
 
     def _turns_over(self, event: TurnsOver, before: Phase) -> Step:
+        if request.lacks_nothing(self._exchange):
+            return [NothingLacking()]
         return [advertise.need_evaluation(self._exchange, Purpose.REQUEST)]
+
+    def _nothing_lacking(self, event: NothingLacking, before: Phase) -> Step:
+        return [*request.request_nothing(self._exchange)]
 
     def _request(self, event: RequestBlock, before: Phase) -> Step:
         request.receive_request(self._exchange, event)
@@ -432,6 +438,7 @@ HANDLERS: Final[dict[type[Event], Callable[[InterlaceMachine, Any, Phase], Step]
     AnswerBlock: InterlaceMachine._answer,
     TurnsOver: InterlaceMachine._turns_over,
     RequestBlock: InterlaceMachine._request,
+    NothingLacking: InterlaceMachine._nothing_lacking,
     NothingAsked: InterlaceMachine._nothing_asked,
     RecordReceived: InterlaceMachine._record,
     RecordsEnded: InterlaceMachine._records_ended,

@@ -43,7 +43,8 @@ def _padding(level: int) -> bytes:
 
 def _pair_up(below: Sequence[bytes], level: int, start: int = 0) -> list[bytes]:
     """Return the nodes above `below[start:]`, where `start` is even and `below` is of this level."""
-    above = [digest(NODE + below[at] + below[at + 1]) for at in range(start, len(below) - 1, 2)]
+    pairs = zip(below[start::2], below[start + 1 :: 2], strict=False)
+    above = digest_all([NODE + left + right for left, right in pairs])
     if len(below) % 2:
         above.append(digest(NODE + below[-1] + _padding(level)))
     return above

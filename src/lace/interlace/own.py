@@ -14,7 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lace.interlace.claims import (
     Claims,
@@ -71,8 +71,8 @@ class OwnAdvertisements:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
         # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
         # formats are not advertised".
-        suffixes, has = format_suffixes(self._formats), evaluation.has
-        ids = frozenset([p for p in evaluation.may_send if p.endswith(suffixes) and has(p)])
+        suffixes = format_suffixes(self._formats)
+        ids = frozenset(filter(evaluation.has, [p for p in evaluation.may_send if p.endswith(suffixes)]))
         added, removed = ids - self.ids, self.ids - ids
         self.ids, self.added, self.removed = ids, added, removed
         if self._summarizes and removed:
@@ -116,11 +116,10 @@ class OwnAdvertisements:
         for record in removed:
             self._unmirrored.pop(record, None)
 
-    def mirrored(self, records: Iterable[str]) -> dict[str, tuple[Claims, bytes]]:
-        """Return what the peer would say of records in the send set, and the entries of that."""
-        entry_of, source = self.mirror.entry_of, self.peer_source
-        entries = [(record, entry_of(record)) for record in records]
-        return {record: (self.claims(record, source), entry) for record, entry in entries if entry}
+    def mirrored(self, records: Sequence[str]) -> tuple[dict[str, Claims], dict[str, bytes]]:
+        """Return what the peer would say of records, as far as they are in the send set, and its entries."""
+        entries = self.mirror.entries_of(records)
+        return self.claims_of(entries, self.peer_source), entries
 
     def claims(self, record: str, source: str) -> Claims:
         """Return what a source claims of a record in the send set."""

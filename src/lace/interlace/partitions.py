@@ -11,7 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,20 +55,22 @@ def summarize(prefix: str, entries: Mapping[str, bytes]) -> Summary:
 
 
 Touched = dict[str, tuple[list[bytes], list[bytes]]]
-"""By bucket: entries that came and entries that went."""
+"""By bucket, or by the empty prefix for all together: entries that came and entries that went."""
 
 
 class Partitions:
     """A set of advertisement records by id, with their entries, that answers for every prefix.
 
-    Records lie in buckets of two characters. The sorted entries of a prefix of up to two characters are kept
-    once its root was asked for, and follow the set. Every root that was computed or confirmed is remembered
-    until something below its prefix changes.
+    Records lie together while nobody asks about a part of them, then in buckets of two characters. The
+    sorted entries of a prefix of up to two characters are kept once its root was asked for, and follow the
+    set. Every root that was computed or confirmed is remembered until something below its prefix changes.
     """
 
-    __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size")
+    __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size", "_together")
 
     def __init__(self, entries: Mapping[str, bytes] | None = None) -> None:
+        self._together: dict[str, bytes] | None = {}
+        """All entries, while nothing is in buckets; then no prefix but the empty one is known or kept."""
         self._buckets: dict[str, dict[str, bytes]] = {}
         self._kept: dict[str, SortedEntries] = {}
         self._known: dict[str, Summary] = {}
@@ -82,18 +84,55 @@ class Partitions:
         return self._size
 
     def __contains__(self, record: str) -> bool:
-        return record in self._buckets.get(record[2:4], ())
+        return record in self._holding(record)
 
     def __iter__(self) -> Iterator[str]:
-        for bucket in self._buckets.values():
-            yield from bucket
+        for held in self._buckets.values() if self._together is None else (self._together,):
+            yield from held
+
+    def _holding(self, record: str) -> Mapping[str, bytes]:
+        """Return those among which a record is, if it is in the set."""
+        return self._buckets.get(record[2:4], {}) if self._together is None else self._together
 
     def entry_of(self, record: str) -> bytes | None:
         """Return the entry of a record's advertisement, where it is in the set."""
-        return self._buckets.get(record[2:4], {}).get(record)
+        return self._holding(record).get(record)
+
+    def entries_of(self, records: Sequence[str]) -> dict[str, bytes]:
+        """Return the entries of those records that are in the set, by id."""
+        if self._together is not None:
+            held = self._together
+            return {record: held[record] for record in records if record in held}
+        found = ((record, self.entry_of(record)) for record in records)
+        return {record: entry for record, entry in found if entry is not None}
 
     def change(self, added: Mapping[str, bytes], removed: Iterable[str]) -> None:
         """Take records out, then put others in; one that is there already is put in anew."""
+        if self._together is None:
+            touched = self._change_buckets(added, removed)
+        else:
+            touched = self._change_together(self._together, added, removed)
+        self._forget(touched)
+        if self._kept:
+            self._follow(touched)
+
+    def _change_together(
+        self, held: dict[str, bytes], added: Mapping[str, bytes], removed: Iterable[str]
+    ) -> Touched:
+        went = [held.pop(record) for record in removed if record in held]
+        if held:
+            went += [held[record] for record in held.keys() & added.keys()]
+        held.update(added)
+        self._size = len(held)
+        return {"": ([*added.values()], went)} if added or went else {}
+
+    def _part(self) -> None:
+        """Put everything into buckets: somebody asks about a part."""
+        if self._together is not None:
+            held, self._together, self._size = self._together, None, 0
+            self._change_buckets(held, ())
+
+    def _change_buckets(self, added: Mapping[str, bytes], removed: Iterable[str]) -> Touched:
         touched: Touched = {}
         for record in removed:
             self._take(record, touched)
@@ -115,9 +154,7 @@ class Partitions:
             self._size -= len(held)
             held.update(group)
             self._size += len(held)
-        self._forget(touched)
-        if self._kept:
-            self._follow(touched)
+        return touched
 
     def _take(self, record: str, touched: Touched) -> None:
         bucket = record[2:4]
@@ -140,7 +177,7 @@ class Partitions:
 
     def _follow(self, touched: Touched) -> None:
         """Bring the sorted entries that are kept up to date."""
-        for length in range(STANDARD_START + 1):
+        for length in range(STANDARD_START + 1 if self._together is None else 1):
             merged: Touched = {}
             for bucket, (came, went) in touched.items():
                 if bucket[:length] in self._kept:
@@ -155,7 +192,11 @@ class Partitions:
                 )
 
     def under(self, prefix: str) -> dict[str, bytes]:
-        """Return the entries of all records of a partition, by id."""
+        """Return the entries of all records of a partition, by id; they are not to be changed."""
+        if self._together is not None:
+            if not prefix:
+                return self._together
+            self._part()
         if len(prefix) == STANDARD_START:
             return self._buckets.get(prefix, {})
         if len(prefix) > STANDARD_START:
@@ -174,6 +215,8 @@ class Partitions:
 
     def learn(self, summary: Summary) -> None:
         """Take over the summary of a partition whose records were just found to give it."""
+        if summary.prefix:
+            self._part()
         self._known[summary.prefix] = summary
         if len(summary.prefix) > STANDARD_START:
             self._deeper.setdefault(summary.prefix[:STANDARD_START], set()).add(summary.prefix)
@@ -200,12 +243,16 @@ class Partitions:
         """Return how many records a partition has, without hashing anything."""
         if not prefix:
             return self._size
+        self._part()
         if len(prefix) >= STANDARD_START:
             return len(self.under(prefix))
         return sum([len(held) for bucket, held in self._buckets.items() if bucket.startswith(prefix)])
 
     def prefixes(self, length: int) -> set[str]:
         """Return the prefixes of this length that are not empty."""
+        if not length:
+            return {""} if self._size else set()
+        self._part()
         if length <= STANDARD_START:
             return {bucket[:length] for bucket in self._buckets}
         return {prefix_of(record, length) for record in self}
@@ -219,6 +266,7 @@ class Partitions:
     def children(self, parent: str) -> list[Summary]:
         """Return one summary for each non-empty child of a partition, sorted by prefix."""
         length = len(parent) + 1
+        self._part()
         if length <= STANDARD_START:
             found = {bucket[:length] for bucket in self._buckets if bucket.startswith(parent)}
             return [self.summary(prefix) for prefix in sorted(found)]

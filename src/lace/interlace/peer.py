@@ -127,12 +127,14 @@ class PeerAdvertisements:
         """Return what to remember of the peer."""
         return Cursor(self.source, self.schema, dict(self.claims))
 
-    def expect(self, sent: Mapping[str, tuple[Claims, bytes]]) -> None:
+    def expect(self, claims: Mapping[str, Claims], entries: Mapping[str, bytes]) -> None:
         """Take note that records were sent to the peer: it will probably advertise them so."""
         if self._summarizes:
-            new = {record: said for record, said in sent.items() if record not in self.tree}
-            self._expected.update({record: claims for record, (claims, _) in new.items()})
-            self.tree.change({record: entry for record, (_, entry) in new.items()}, ())
+            if len(self.tree):
+                entries = {record: entry for record, entry in entries.items() if record not in self.tree}
+                claims = {record: claims[record] for record in entries}
+            self._expected.update(claims)
+            self.tree.change(entries, ())
 
     @property
     def mean_bytes(self) -> float | None:
@@ -172,7 +174,9 @@ class PeerAdvertisements:
     def _set(self, prefix: str, claims: dict[str, Claims], entries: Mapping[str, bytes]) -> None:
         before = self.tree.under(prefix)
         gone = [record for record in before if record not in claims]
-        if self._expected:
+        if self._expected and not prefix:
+            self._expected.clear()
+        elif self._expected:
             for record in before:
                 self._expected.pop(record, None)
         self.tree.change({r: e for r, e in entries.items() if before.get(r) != e}, gone)

@@ -38,6 +38,22 @@ def _forget_changed(remembered: dict[str, Claims], advertised: dict[str, Claims]
         del remembered[record]
 
 
+def lacks_nothing(exchange: Exchange) -> bool:
+    """Tell whether the store had all that the peer advertises when the loop began.
+
+    Then no policy could request any of it, and none need be asked. What has been removed since is missed by
+    the next round.
+    """
+    if exchange.loop.has is None or exchange.rejected or exchange.unavailable:
+        return False
+    return all(map(exchange.loop.has, exchange.agreed.advertised.claims))
+
+
+def request_nothing(exchange: Exchange) -> list[Output]:
+    """Send an empty request list."""
+    return _send(exchange, [])
+
+
 def request(exchange: Exchange, evaluation: Evaluation) -> list[Output]:
     """Send the request list: as much of what is requestable as one block and our own bound allow."""
     room = exchange.agreed.terms.limits.max_fact_block_bytes
@@ -47,6 +63,10 @@ def request(exchange: Exchange, evaluation: Evaluation) -> list[Output]:
         if room < 0:
             break
         chosen.append(record)
+    return _send(exchange, chosen)
+
+
+def _send(exchange: Exchange, chosen: list[str]) -> list[Output]:
     exchange.loop.requested = dict.fromkeys(chosen)
     exchange.loop.requested_any = bool(chosen)
     exchange.round.reconciled = True
@@ -58,8 +78,9 @@ def receive_request(exchange: Exchange, block: RequestBlock) -> None:
     requests = [fact[1] for fact in block.facts]
     if len(set(requests)) != len(requests):
         raise MalformedBlock(reason="a record is requested twice")
-    for record in requests:
-        if not is_foreign_record_id(record):
-            raise MalformedBlock(reason=f"{record[:60]!r} is no record id")
+    if not exchange.agreed.own.ids.issuperset(requests):
+        for record in requests:
+            if not is_foreign_record_id(record):
+                raise MalformedBlock(reason=f"{record[:60]!r} is no record id")
     exchange.loop.peer_requests = tuple(requests)
     exchange.loop.requested_any = exchange.loop.requested_any or bool(requests)

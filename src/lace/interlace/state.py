@@ -7,7 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -101,6 +101,8 @@ class Loop:
     """One pass of advertise, reconcile, request and transfer."""
 
     own_differs: bool = False
+    has: Callable[[str], bool] | None = None
+    """Tells whether a record was in the store when the loop began; None before that is known."""
     held: AdvertisementBlock | None = None
     """What the peer began an open exchange's round with."""
     answers: Answers | None = None

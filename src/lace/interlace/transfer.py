@@ -9,7 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from lace.errors import LimitExceeded, RecordError, RemoteProtocolError
 from lace.facts import Fact
@@ -29,7 +29,7 @@ from lace.interlace.events import (
 )
 from lace.interlace.limits import TransferLimit
 from lace.interlace.state import Exchange, Loop, NotYet
-from lace.record import MARK, Record, RecordLimits, parse_record
+from lace.record import MARK, MARKLINE_BYTES, Record, RecordLimits, parse_record
 
 _ID_CHARS = 64
 _LINE_BYTES = len(f"{NOT_AVAILABLE}('')\n")
@@ -49,13 +49,15 @@ class NotLetIn(LimitExceeded):
     text = "{record} is valid, and this store does not let it in: it was forgotten here"
 
 
-def may_serve(exchange: Exchange, evaluation: Evaluation, requested: Iterable[str]) -> list[str]:
+def may_serve(exchange: Exchange, evaluation: Evaluation, requested: Sequence[str]) -> list[str]:
     """Return those of the requested records that are sent, in the order of the request.
 
     PROFILE 10: "when it was advertised in this loop and `MaySend` and `Have` hold in an evaluation made after
     the request was read."
     """
     advertised, may_send, has = exchange.agreed.own.ids, evaluation.may_send, evaluation.has
+    if advertised.issuperset(requested) and may_send.issuperset(requested) and all(map(has, requested)):
+        return [*requested]
     return [record for record in requested if record in advertised and record in may_send and has(record)]
 
 
@@ -63,8 +65,9 @@ def serve(exchange: Exchange, evaluation: Evaluation) -> list[Output]:
     """Answer the peer's request: records, or word that they are not available."""
     loop, settings = exchange.loop, exchange.settings
     sendable = may_serve(exchange, evaluation, loop.peer_requests)
-    chosen = set(sendable)
-    loop.held_back += [record for record in loop.peer_requests if record not in chosen]
+    if len(sendable) < len(loop.peer_requests):
+        chosen = set(sendable)
+        loop.held_back += [record for record in loop.peer_requests if record not in chosen]
     serviced = sendable[: settings.local.service_records]
     if not serviced:
         return _end_response(exchange)
@@ -88,7 +91,7 @@ def records_sent(exchange: Exchange, event: RecordsSent) -> list[Output]:
     records = [record for record, _ in event.sent]
     exchange.round.sent.update(dict.fromkeys(records))
     exchange.round.bytes_sent += sum([size for _, size in event.sent])
-    agreed.advertised.expect(agreed.own.mirrored(records))
+    agreed.advertised.expect(*agreed.own.mirrored(records))
     loop.held_back += event.missing
     return _end_response(exchange)
 
@@ -113,6 +116,11 @@ def named_record(raw: bytes) -> str:
     """
     line = raw[len(MARK) : len(MARK) + _ID_CHARS].split(b"\n", 1)[0]
     return line.decode("ascii", "replace")
+
+
+def named_records(raws: Iterable[bytes]) -> list[str]:
+    """Return the ids that stored forms begin with, of records that were validated."""
+    return b"".join([raw[len(MARK) : MARKLINE_BYTES] for raw in raws]).decode("ascii").split("\n")[:-1]
 
 
 class _Single:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from threading import Event
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
-from lace.drive import Observed, Observer
+from lace.drive import Observed, Observer, RecordArrived, tell_arrivals
 from lace.iltp import parse_address
 from lace.interlace import ExchangeLimits, InterlaceResult, LocalLimits
 from lace.policy import Module
@@ -133,17 +133,12 @@ class Interlacing:
             stream.proven.link(prove_in_clear=self._prove_in_clear),
             index=stream.index,
             choices=self._choices,
-            observe=self._tell,
+            observe=_Told(self._observe, self._events),
         )
         looks = self._look_every if self._choices.stays_open else None
         self._pump = Pump(stream, self._end, look_every=looks, stop=self._stop, tap=self._tap)
         self._running = asyncio.create_task(self._pump.run())
         self._running.add_done_callback(lambda _: self._events.end())
-
-    def _tell(self, observed: Observed) -> None:
-        if self._observe is not None:
-            self._observe(observed)
-        self._events.tell(observed)
 
     async def __aexit__(
         self,
@@ -253,6 +248,11 @@ class EventQueue:
             while self._listening and len(self._waiting) >= self._most and not self._room.wait(0.1):
                 pass
 
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        """Take an event for each of these records."""
+        for record in records if self._listening else ():
+            self.tell(RecordArrived(record, loop))
+
     def end(self) -> None:
         """Say that nothing more will come."""
         self._ended = True
@@ -283,6 +283,24 @@ class EventQueue:
         if len(self._waiting) <= self._most // 2:
             self._room.set()
         return observed
+
+
+class _Told:
+    """Whoever observes an exchange, and whoever iterates over it."""
+
+    def __init__(self, observe: Observer | None, events: EventQueue) -> None:
+        self._observe = observe
+        self._events = events
+
+    def __call__(self, observed: Observed) -> None:
+        if self._observe is not None:
+            self._observe(observed)
+        self._events.tell(observed)
+
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        if self._observe is not None:
+            tell_arrivals(self._observe, records, loop)
+        self._events.arrive(records, loop)
 
 
 class Asked(TypedDict, total=False):

@@ -10,17 +10,19 @@ Rules of this file:
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from lace.errors import RecordError
 from lace.record import MARK, MARKLINE_BYTES, Record, RecordLimits, Truncated, parse_record
 from lace.stores.port import RottenRecord
-from lace.text import RecordId, digest, encode
+from lace.text import ALPHABET, RecordId, digest, digest_all, encode
 
 _log = logging.getLogger("lace.stores")
 
 # What is stored was let in under its reader's limits, which may have been wider than the usual ones.
 # Here nothing is held that is not there already.
 _ANY = RecordLimits(data_bytes=1 << 62, header_bytes=1 << 62, headers=1 << 62)
+_MARK_TEXT = MARK.decode()
 _PAYLOAD = slice(2, -3)  # of a record id, between its letter and its suffix
 
 
@@ -37,6 +39,25 @@ def is_intact(record_id: RecordId, raw: object) -> bool:
         and raw[:MARKLINE_BYTES] == b"%b%b\n" % (MARK, record_id.encode())
         and encode(digest(memoryview(raw)[MARKLINE_BYTES:])) == record_id[_PAYLOAD]
     )
+
+
+def are_intact(record_ids: Sequence[RecordId], raws: Sequence[object]) -> bool:
+    """Tell whether all of these are intact, for whoever has many: what one is, `is_intact` says.
+
+    >>> from lace.record import make_blob
+    >>> blobs = [make_blob(b"%d" % n) for n in range(3)]
+    >>> ids, raws = [blob.id for blob in blobs], [blob.raw for blob in blobs]
+    >>> are_intact(ids, raws), are_intact(ids, raws[::-1]), are_intact(ids, [*raws[:2], None])
+    (True, False, False)
+    """
+    stored = [raw for raw in raws if isinstance(raw, bytes)]
+    marks = "".join([f"{_MARK_TEXT}{record_id}\n" for record_id in record_ids]).encode()
+    if len(stored) != len(raws) or b"".join([raw[:MARKLINE_BYTES] for raw in stored]) != marks:
+        return False
+    # A zero byte behind each digest fills the last symbol of its text and makes one more, the zero symbol.
+    digests = digest_all([memoryview(raw)[MARKLINE_BYTES:] for raw in stored])
+    found = encode(b"".join([each + b"\0" for each in digests]))
+    return found == "".join([record_id[_PAYLOAD] + ALPHABET[0] for record_id in record_ids])
 
 
 def reread(record_id: RecordId, raw: object, where: str, *, check_signature: bool = False) -> Record:

@@ -39,7 +39,7 @@ from lace.stores.port import (
     Verification,
     Version,
 )
-from lace.stores.reread import is_intact, reread
+from lace.stores.reread import are_intact, is_intact, reread
 from lace.stores.segments import OUT_OF_ORDER, are_whole, make_segments, read_segments
 from lace.stores.source import RecordFacts
 from lace.stores.upkeep import back_up, read_statistics, vacuum, verify
@@ -152,21 +152,24 @@ class SqliteStore(RecordFacts):
         room = most_bytes
         with self._connections.snapshot() as connection:
             # One row for each, there or not; read as they are asked for, and no further than there is room.
-            rows = connection.executemany(_BYTES_OR_NONE, ((record_id,) for record_id in record_ids))
-            for record_id, (raw,) in zip(record_ids, rows, strict=False):
-                if raw is None:
-                    found.append(None)
-                elif is_intact(record_id, raw):
-                    found.append(raw)
+            rows = connection.executemany(_BYTES_OR_NONE, zip(record_ids, strict=False))
+            for (raw,) in rows:
+                found.append(raw)
+                if isinstance(raw, bytes):  # a damaged row can hold anything
                     room -= len(raw)
                     if room <= 0:
                         rows.close(True)
                         break
-                else:
-                    found.append(None)
-                    with suppress(RottenRecord):
-                        reread(record_id, raw, self._where)  # which reports it
-        return found
+        read = record_ids[: len(found)]
+        return found if are_intact(read, found) else [*map(self._let_out, read, found)]
+
+    def _let_out(self, record_id: RecordId, raw: bytes | None) -> bytes | None:
+        """Return stored bytes that are intact; None for others, which are reported."""
+        if raw is not None and not is_intact(record_id, raw):
+            with suppress(RottenRecord):
+                reread(record_id, raw, self._where)  # which reports it
+            return None
+        return raw
 
     def has(self, record_id: RecordId) -> bool:
         """Tell whether a record is stored in its own right: `Have` of it."""
