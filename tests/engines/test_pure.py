@@ -10,7 +10,7 @@ import pytest
 
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database
-from lace.facts import Columns, Fact, FactSource, Predicate, SetSource
+from lace.facts import Fact, FactSource, Predicate, SetSource
 from lace.stores import MemoryStore
 from tests.facts.source_contract import RECORD_SETS
 
@@ -88,7 +88,7 @@ def test_the_same_rules_over_other_sources_give_other_results() -> None:
     sources = {
         "store": store,
         "tuples": SetSource([("Have", "mine"), ("Field", "mine", "Group", "0", "u/v")]),
-        "columns": Columns(store.segments()),
+        "columns": SetSource([fact for piece in store.fact_columns() for fact in piece.facts()]),
         "derived": SetSource(derived),
     }
     answers = {

@@ -77,7 +77,7 @@ class NotUtf8(InputError):
     text = "the argument {given} is no UTF-8: names in a lace are"
 
 
-class Interrupted(LaceError):
+class CalledOff(LaceError):
     """Ctrl-C."""
 
     code = "cli/interrupted"
@@ -168,7 +168,7 @@ def _fail(out: Output, error: LaceError) -> int:
 
 
 def _interrupted(out: Output) -> int:
-    told = Interrupted(kept=out.kept or "whatever was reported stored is stored")
+    told = CalledOff(kept=out.kept or "whatever was reported stored is stored")
     if out.as_json:
         out.error(told)
     else:  # whoever pressed the keys looks up no code
