@@ -19,21 +19,12 @@ import pyarrow.dataset as ds
 from lace.facts import RECORD_PREDICATES, CodedColumn, Excerpt, FactColumns, Predicate
 from lace.pipeline.lake.read import read_where
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.tables import FACT_TABLES
+from lace.pipeline.tables import FACT_TABLES, FIELD_COLUMNS
 
 PIECE_ROWS: Final = 1 << 16
 HAVE: Final = Predicate("Have", 1)
 FIELD: Final = Predicate("Field", 4)
-COLUMNS: Final = {
-    "Type": "type",
-    "Data-Length": "data_length",
-    "Group": "group",
-    "App": "app",
-    "Name": "name",
-    "TAI": "tai",
-    "Signed-By": "signed_by",
-}
-"""The fields that have a column in the table of records; a record has each of them once or not at all."""
+COLUMNS: Final = {"Type": "type", **FIELD_COLUMNS}
 
 
 def fact_columns(snapshot: Snapshot, excerpt: Excerpt) -> Iterator[FactColumns]:

@@ -108,6 +108,16 @@ RECORD_TABLES: Final = ("records", "fields", "links", "blobs", "plexes")
 SUMMARY_TABLES: Final = ("advertisements", "partitions", "summaries")
 """What is kept of send sets: derived from the record tables, and made again where it is gone."""
 
+FIELD_COLUMNS: Final = {
+    "Data-Length": "data_length",
+    "Group": "group",
+    "App": "app",
+    "Name": "name",
+    "TAI": "tai",
+    "Signed-By": "signed_by",
+}
+"""The columns of `records` that hold a field; a record has each of these fields once or not at all."""
+
 FACT_TABLES: Final = {
     "Have": ("records", ("id",)),
     "Field": ("fields", ("record", "name", "index", "value")),

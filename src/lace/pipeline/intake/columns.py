@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lace.facts import read_segment, write_segment
-from lace.pipeline.tables import TABLES
+from lace.pipeline.tables import FIELD_COLUMNS, TABLES
 from lace.record import Record
 from lace.text import id_payload
 
@@ -39,14 +39,9 @@ STAGED: Final = pa.schema(
 )
 """A record on its way through an ingest."""
 
-# The column of `records` in which a segment's column stands.
+# Where a segment's column stands.
 _COLUMN: Final = {
-    "Data-Length": "data_length",
-    "Group": "group",
-    "App": "app",
-    "Name": "name",
-    "TAI": "tai",
-    "Signed-By": "signed_by",
+    **FIELD_COLUMNS,
     "Signature": "signature",
     "BlobHash": "blob",
     "PlexHash": "plex",
