@@ -60,10 +60,15 @@ def make_end(
 
 def runtime(end: Wired) -> frozenset[Fact]:
     """Return the runtime facts of an end's evaluations, which are the same in all of them."""
+    (facts,) = set(evaluated_with(end))
+    return facts
+
+
+def evaluated_with(end: Wired) -> list[frozenset[Fact]]:
+    """Return the runtime facts of each evaluation of an end, the first one first."""
     host = end.side.host
     assert isinstance(host, WatchedHost)
-    (facts,) = set(host.runtime)
-    return facts
+    return host.runtime
 
 
 async def swallow(stream: Stream) -> None:

@@ -18,7 +18,19 @@ from lace.interlace import Cause, InterlaceResult
 from lace.record import make_blob
 from lace.transports import OPTIONS, Options, connect, exchange, serve
 from tests.drive.wire import make_wire
-from tests.transports.ends import BOTH, LEFT, RIGHT, Taken, free_port, ids, joined, make_end, runtime, swallow
+from tests.transports.ends import (
+    BOTH,
+    LEFT,
+    RIGHT,
+    Taken,
+    evaluated_with,
+    free_port,
+    ids,
+    joined,
+    make_end,
+    runtime,
+    swallow,
+)
 
 pytestmark = pytest.mark.net
 
@@ -76,7 +88,7 @@ async def run_pair(address: str, options: Options) -> tuple[list[InterlaceResult
         return list(results), ends, taps
 
 
-@pytest.mark.req("060-081", "060-082", "060-084", "040-001")
+@pytest.mark.req("060-084", "040-001")
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_the_same_exchange_over_every_transport(name: str, tmp_path: Path, secure: Options) -> None:
     address = ADDRESSES[name].format(tmp=tmp_path)
@@ -97,10 +109,10 @@ WSS, WSS_REMOTE = r"wss:localhost:\d+/interlace", r"wss:(127\.0\.0\.1|\[::1\]):\
 @pytest.mark.parametrize(
     ("name", "connecting", "accepting"),
     [
-        pytest.param("unix", UNIX, UNIX, marks=pytest.mark.req("060-092"), id="unix"),
-        pytest.param("tcp", TCP, TCP, marks=pytest.mark.req("060-093", "060-094"), id="tcp"),
+        pytest.param("unix", UNIX, UNIX, marks=pytest.mark.req("060-082", "060-092"), id="unix"),
+        pytest.param("tcp", TCP, TCP, marks=pytest.mark.req("060-082", "060-093", "060-094"), id="tcp"),
         pytest.param("tcp over IPv6", TCP_6, TCP_6, id="tcp over IPv6"),
-        pytest.param("ws", WS, WS, marks=pytest.mark.req("060-097"), id="ws"),
+        pytest.param("ws", WS, WS, marks=pytest.mark.req("060-082", "060-097"), id="ws"),
         pytest.param("wss", WSS, WSS_REMOTE, marks=pytest.mark.req("060-098", "060-099"), id="wss"),
     ],
 )
@@ -122,6 +134,15 @@ def test_each_transport_says_where_and_how_and_nothing_else(
         assert encrypted <= facts
         assert transport[0] == "Transport"
         assert re.fullmatch(shown.format(tmp=re.escape(str(tmp_path))), transport[1])
+
+
+@pytest.mark.req("060-081")
+def test_what_a_transport_says_is_known_before_the_first_evaluation(secure: Options) -> None:
+    _, ends, _ = asyncio.run(run_pair(ADDRESSES["wss"], secure))
+    for end in ends:
+        first, *_ = evaluated_with(end)
+        assert {"Transport", "TransportEncrypted", "StartTAI"} <= {fact[0] for fact in first}
+        assert "Peer" not in {fact[0] for fact in first}, "nobody proved who he is"
 
 
 @pytest.mark.req("060-089", "060-088")
