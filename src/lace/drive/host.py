@@ -248,7 +248,7 @@ class Host:
             return StoreFailed(error)
 
     def _stored(self, arrived: Sequence[Record], size: int, outcomes: Sequence[Outcome]) -> RecordsStored:
-        stored = tuple([each[0] for each in outcomes if isinstance(each, Stored)])
+        stored = tuple([each.record_id for each in outcomes if isinstance(each, Stored)])
         self._ours.update(stored)
         self._snapshots.expect(arrived, size, outcomes)
         if len(stored) == len(outcomes):

@@ -68,7 +68,7 @@ class StoreSnapshots:
         Where the outcomes tell of all that happened to the store, its log need not be read either.
         """
         self._numbers.update(
-            [(each[1], each[0]) for each in outcomes if isinstance(each, Stored) and each[2]]
+            [(each.store_id, each.record_id) for each in outcomes if isinstance(each, Stored) and each.new]
         )
         self._expected_bytes += size
         if self._expected_bytes <= EXPECTED_BYTES and self._excerpt != ONLY_HAVE:
