@@ -21,13 +21,17 @@ from lace.iltp import (
 from lace.porcelain import generate
 from lace.record import (
     LIMITS,
+    MARK,
+    MARKLINE_BYTES,
     HashMismatch,
     RecordLimits,
     TooManyHeaders,
     make_blob,
+    make_plex,
     parse_record,
     write_trailer,
 )
+from lace.text import digest, write_record_id
 from tests.iltp.samples import HELLO_WORLD, PLEX, SEAL, fault, read, read_after_preface, told
 
 RECORDS = (HELLO_WORLD, PLEX, SEAL)
@@ -251,3 +255,16 @@ def test_what_was_found_of_a_record_counts_within_its_limits_and_says_nothing_of
     assert repr(good) == f"RecordBytes(id={good.id!r}, offset={good.offset})"
     assert {good, make_record(made[2])} == {good}
     assert good != bad
+
+
+@pytest.mark.parametrize("line", [b"X: " + b"y" * 1022 + b"\n", b"X: y\n" * 1100], ids=["long", "many"])
+def test_headers_over_the_limits_break_a_stream_however_it_is_cut(line: bytes) -> None:
+    good = make_plex("g", "a", "n", "1234567890:123456789", b"hi")
+    head, inner = good.raw[MARKLINE_BYTES:].split(MARK, 1)
+    payload = head + line + MARK + inner
+    bad = MARK + write_record_id("P", digest(payload)).encode() + b"\n" + payload
+    stream = PREFACE + good.raw * 40 + bad + good.raw + b"\n"
+    whole, reader = Reader().feed(stream), Reader()
+    cut = [item for at in range(0, len(stream), 100) for item in reader.feed(stream[at : at + 100])]
+    assert whole == cut
+    assert [type(item) for item in whole] == [Preface, *[RecordBytes] * 40, Broken]

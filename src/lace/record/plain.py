@@ -41,6 +41,8 @@ PLAIN: Final = re.compile(
     rf"{_MARK}B\.{_PAYLOAD}Data-Length: (0|[1-9][0-9]{{0,4}}+)\n\n"
 )
 _SEAL_BYTES: Final = MARKLINE_BYTES + len("Signed-By: V.") + PAYLOAD_CHARS + len(".H3\nSignature: ") + 86 + 1
+_PATHS_BYTES: Final = PATH_BYTES - 2
+"""Three paths of so many bytes are within the bound of one, with what stands between them."""
 _TO_DATA: Final = MARKLINE_BYTES + len("Data-Length: \n\n")
 
 Parts: TypeAlias = tuple[Any, ...]
@@ -62,7 +64,11 @@ def find_parts(text: str, at: int) -> tuple[Parts, int, int] | None:
     if found is None:
         return None
     parts = found.groups()
-    data, length = found.end(), int(parts[-1])
+    _, _, _, _, group, app, name, _, rest, _, digits = parts
+    # Here and not when it is checked: a stream is broken by headers over its limits, however it is cut.
+    if len(group) + len(app) + len(name) > _PATHS_BYTES or len(rest) > EXTRA_BYTES:
+        return None
+    data, length = found.end(), int(digits)
     return None if length > DATA_BYTES else (parts, data, data + length)
 
 
@@ -73,8 +79,6 @@ def check_parts(raw: bytes, parts: Parts, *, check_signature: bool = True) -> Pl
     mark = size - length - len(digits) - _TO_DATA
     start = 0 if seal_id is None else _SEAL_BYTES
     path = f"{group}\n{app}\n{name}"
-    if len(path) > PATH_BYTES or len(rest) > EXTRA_BYTES:
-        return None
     if encode(digest(raw[mark + MARKLINE_BYTES :])) != blob_id:
         return None
     signed = digest(raw[start + MARKLINE_BYTES :])
