@@ -7,13 +7,22 @@ from typing import Any
 import pytest
 
 from lace.facts import Fact
-from lace.interlace import Evaluated, NeedEvaluation, Phase, Prepared, Purpose, SendBlock, Wake
+from lace.interlace import (
+    Evaluated,
+    EvaluationFailed,
+    NeedEvaluation,
+    Phase,
+    Prepared,
+    Purpose,
+    SendBlock,
+    Wake,
+)
 from lace.interlace.own import OwnAdvertisements
 from lace.record import Record, make_blob, make_plex
 from lace.text import RecordId, Tai
 from tests.interlace.pair import ALL, make_pair
 from tests.interlace.replay import machine_in
-from tests.interlace.scenarios import GROUP_U
+from tests.interlace.scenarios import FOLLOWS, GROUP_U
 
 ID = "P." + "0" * 43
 START = Tai("1640995200:000000000")
@@ -133,3 +142,24 @@ def test_each_evaluation_is_told_all_it_may_read() -> None:
     names = {fact[0] for fact in agreed.runtime(machine.exchange.settings)}
     assert names == {"StartTAI", "TickTAI", "ClockSkewSeconds"}
     assert agreed.advertised.claims
+
+
+@pytest.mark.parametrize(("policy", "reads"), [(ALL, False), (FOLLOWS, True)], ids=["all", "follows"])
+def test_who_may_be_sent_what_is_decided_without_claims_unless_a_select_have_reads_them(
+    policy: str, reads: bool
+) -> None:
+    records = [make_plex(group, "ding", group, START, b"") for group in ("u", "X")]
+    pair = make_pair(records, records[1:], policies=(policy, ALL))
+    told: dict[Purpose, bool] = {}
+    host = pair.sides[0].host
+    evaluate = host.evaluate
+
+    def evaluating(need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        told[need.purpose] = told.get(need.purpose, False) or bool(need.advertised.came)
+        return evaluate(need)
+
+    host.evaluate = evaluating  # type: ignore[method-assign]
+    pair.run()
+    assert [store.count("Have", 1) for store in pair.stores] == [2, 2]
+    assert Purpose.REQUEST not in told, "everything was here, and nothing read what the peer claims"
+    assert any(told.values()) is reads

@@ -70,12 +70,19 @@ def record(number: int) -> str:
     return f"{'BPS'[number % 3]}.{'ab'[number % 2]}{payload[1:]}.H3"
 
 
+@pytest.mark.parametrize("large", [0, 512], ids=["kept sorted", "sorted each time"])
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 60)), st.lists(st.integers(0, 60))), max_size=5), st.booleans()
 )
 def test_a_set_that_was_changed_is_like_one_built_anew(
-    steps: list[tuple[list[int], list[int]]], in_parts: bool
+    large: int, steps: list[tuple[list[int], list[int]]], in_parts: bool
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lace.interlace.partitions._LARGE", large)
+        change_and_compare(steps, in_parts)
+
+
+def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool) -> None:
     kept = Partitions()
     held: dict[str, bytes] = {}
     for added, removed in steps:
@@ -102,6 +109,14 @@ def test_a_set_that_was_changed_is_like_one_built_anew(
         )
         assert kept.count(prefix) == len(kept.records(prefix))
         assert kept.children(prefix) == fresh.children(prefix)
+    some = ["", "a", "ab", *sorted({prefix_of(each, 3) for each in held}), "zzz", "a0bc"]
+    assert list(kept.under_each(some)) == [fresh.under(each) for each in some]
+    summaries = [fresh.summary(each) for each in some]
+    others = [Summary(each.prefix, each.count, bytes(32)) for each in summaries]
+    more = [Summary(each.prefix, each.count + 1, each.root) for each in summaries]
+    assert kept.agreeing([*others, *summaries, *more]) == [
+        (each, kept.under(each.prefix)) for each in summaries
+    ]
 
 
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:

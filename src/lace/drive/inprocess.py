@@ -117,7 +117,7 @@ class Party:
         A policy decides by what it reads: while nothing of that has changed, what was decided stands.
         """
         agreed = self.exchange.agreed
-        runtime, advertised = agreed.runtime(self.settings), agreed.advertised.take_changes()
+        runtime, advertised = agreed.runtime(self.settings), agreed.claims_for(purpose)
         version = self._version()
         if self._decided is not None and not advertised.came and not advertised.went:
             then, read, evaluation = self._decided

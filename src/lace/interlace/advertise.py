@@ -35,9 +35,9 @@ from lace.interlace.state import Agreed, Exchange, Loop
 
 
 def need_evaluation(exchange: Exchange, purpose: Purpose) -> NeedEvaluation:
-    """Ask for an evaluation over everything that is known now."""
+    """Ask for an evaluation over everything that is known now and has a part in it."""
     agreed = exchange.agreed
-    return NeedEvaluation(purpose, agreed.runtime(exchange.settings), agreed.advertised.take_changes())
+    return NeedEvaluation(purpose, agreed.runtime(exchange.settings), agreed.claims_for(purpose))
 
 
 def begin_loop(exchange: Exchange, held: AdvertisementBlock | None = None) -> list[Output]:

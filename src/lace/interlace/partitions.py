@@ -17,7 +17,7 @@ from typing import Final
 
 from lace.facts import Fact
 from lace.interlace.merkle import SortedEntries, merkle_root
-from lace.text import encode
+from lace.text import ALPHABET, encode
 
 STANDARD_START: Final = 2
 """050: "The standard starting `k` is 2"."""
@@ -25,6 +25,8 @@ PAYLOAD: Final = 2
 """Where a record id's payload begins."""
 FAN_OUT: Final = 64
 ADVERTISEMENT_PARTITION: Final = "AdvertisementPartition"
+_LARGE: Final = 512
+"""From so many records on the sorted entries are kept: sorting fewer is little beside hashing them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def summarize(prefix: str, entries: Mapping[str, bytes]) -> Summary:
     return Summary(prefix, len(entries), merkle_root(entries.values()))
 
 
+Partition = tuple[Summary, Mapping[str, bytes]]
+"""A summary, and the entries of the records that give it."""
 Touched = dict[str, tuple[list[bytes], list[bytes]]]
 """By bucket, or by the empty prefix for all together: entries that came and entries that went."""
 
@@ -62,8 +66,8 @@ class Partitions:
     """A set of advertisement records by id, with their entries, that answers for every prefix.
 
     Records lie together while nobody asks about a part of them, then in buckets of two characters. The
-    sorted entries of a prefix of up to two characters are kept once its root was asked for, and follow the
-    set. Every root that was computed or confirmed is remembered until something below its prefix changes.
+    sorted entries of a large partition are kept once its root was asked for, and follow the set. Every root
+    that was computed or confirmed is remembered until something below its prefix changes.
     """
 
     __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size", "_together")
@@ -204,9 +208,47 @@ class Partitions:
             held = self._buckets.get(prefix[:STANDARD_START], {})
             return {record: entry for record, entry in held.items() if record[PAYLOAD:end] == prefix}
         found: dict[str, bytes] = {}
-        for bucket, held in self._buckets.items():
-            if bucket.startswith(prefix):
-                found.update(held)
+        for bucket in self._buckets_under(prefix):
+            found.update(self._buckets[bucket])
+        return found
+
+    def _buckets_under(self, prefix: str) -> Iterable[str]:
+        """Return the buckets of a partition that is not smaller than one."""
+        if not prefix:
+            return self._buckets
+        wanted = [prefix + each for each in ALPHABET] if len(prefix) < STANDARD_START else [prefix]
+        return filter(self._buckets.__contains__, wanted)
+
+    def under_each(self, prefixes: Iterable[str]) -> Iterator[dict[str, bytes]]:
+        """Yield what is under each of some prefixes.
+
+        A bucket is taken apart once for all prefixes in it that stand next to each other.
+        """
+        at: tuple[str, int] | None = None
+        groups: Groups = {}
+        for prefix in prefixes:
+            if len(prefix) <= STANDARD_START:
+                yield self.under(prefix)
+                continue
+            bucket = prefix[:STANDARD_START]
+            if at != (bucket, len(prefix)):
+                at = (bucket, len(prefix))
+                groups = _group(self.under(bucket), len(prefix))
+            yield groups.get(prefix, {})
+
+    def agreeing(self, wanted: Sequence[Summary]) -> list[Partition]:
+        """Return those of some summaries that this set gives, each with the records that do.
+
+        A partition of another size is not even hashed.
+        """
+        held = self.under_each([each.prefix for each in wanted])
+        found: list[Partition] = []
+        for each, entries in zip(wanted, held, strict=True):
+            prefix = each.prefix
+            if len(entries) == each.count:
+                kept = len(prefix) <= STANDARD_START
+                if each == (self.summary(prefix) if kept else summarize(prefix, entries)):
+                    found.append((each, entries))
         return found
 
     def records(self, prefix: str) -> list[str]:
@@ -229,12 +271,12 @@ class Partitions:
         """Return the summary of a partition, which may be empty."""
         known = self._known.get(prefix)
         if known is None:
-            if len(prefix) > STANDARD_START:
+            kept = self._kept.get(prefix)
+            if kept is None and len(prefix) <= STANDARD_START and self.count(prefix) >= _LARGE:
+                kept = self._kept[prefix] = SortedEntries(self.under(prefix).values())
+            if kept is None:
                 known = summarize(prefix, self.under(prefix))
             else:
-                kept = self._kept.get(prefix)
-                if kept is None:
-                    kept = self._kept[prefix] = SortedEntries(self.under(prefix).values())
                 known = Summary(prefix, len(kept), kept.root())
             self.learn(known)
         return known
@@ -246,7 +288,7 @@ class Partitions:
         self._part()
         if len(prefix) >= STANDARD_START:
             return len(self.under(prefix))
-        return sum([len(held) for bucket, held in self._buckets.items() if bucket.startswith(prefix)])
+        return sum([len(self._buckets[bucket]) for bucket in self._buckets_under(prefix)])
 
     def prefixes(self, length: int) -> set[str]:
         """Return the prefixes of this length that are not empty."""
@@ -261,29 +303,36 @@ class Partitions:
         """Return one summary for each non-empty partition of a prefix length, sorted by prefix."""
         if length <= STANDARD_START:
             return [self.summary(prefix) for prefix in sorted(self.prefixes(length))]
-        return _summaries(self, length)
+        buckets = sorted(self.prefixes(STANDARD_START))
+        groups = (_group(self.under(bucket), length) for bucket in buckets)
+        return [summary for each in groups for summary in _summarize_groups(each)]
 
     def children(self, parent: str) -> list[Summary]:
         """Return one summary for each non-empty child of a partition, sorted by prefix."""
         length = len(parent) + 1
         self._part()
         if length <= STANDARD_START:
-            found = {bucket[:length] for bucket in self._buckets if bucket.startswith(parent)}
+            found = {bucket[:length] for bucket in self._buckets_under(parent)}
             return [self.summary(prefix) for prefix in sorted(found)]
-        return _group(self.under(parent), length)
+        return _summarize_groups(_group(self.under(parent), length))
 
 
-def _summaries(partitions: Partitions, length: int) -> list[Summary]:
-    return [
-        summary
-        for bucket in sorted(partitions.prefixes(STANDARD_START))
-        for summary in _group(partitions.under(bucket), length)
-    ]
+Groups = dict[str, dict[str, bytes]]
+"""Entries by record, by prefix."""
 
 
-def _group(entries: Mapping[str, bytes], length: int) -> list[Summary]:
-    """Summarize entries by prefixes of this length."""
-    groups: dict[str, dict[str, bytes]] = {}
+def _group(entries: Mapping[str, bytes], length: int) -> Groups:
+    """Put entries together by prefixes of this length."""
+    groups: Groups = {}
+    end = PAYLOAD + length
     for record, entry in entries.items():
-        groups.setdefault(prefix_of(record, length), {})[record] = entry
+        prefix = record[PAYLOAD:end]
+        if prefix in groups:
+            groups[prefix][record] = entry
+        else:
+            groups[prefix] = {record: entry}
+    return groups
+
+
+def _summarize_groups(groups: Groups) -> list[Summary]:
     return [summarize(prefix, groups[prefix]) for prefix in sorted(groups)]

@@ -14,7 +14,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from lace.facts import Fact
@@ -30,7 +30,7 @@ from lace.interlace.claims import (
 )
 from lace.interlace.events import Advertisements, Cursor
 from lace.interlace.merkle import make_entries
-from lace.interlace.partitions import Partitions, Summary, summarize
+from lace.interlace.partitions import Partition, Partitions, Summary, summarize
 from lace.text import is_foreign_record_id
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
@@ -86,6 +86,13 @@ def entries_of(claims: Mapping[str, Claims], source: str) -> dict[str, bytes]:
     """Hash advertisement records."""
     texts = write_advertisements(claims, source)
     return dict(zip(claims, make_entries(advertisement_digests(texts)), strict=True))
+
+
+def _merged(parts: Sequence[Mapping[str, bytes]]) -> Mapping[str, bytes]:
+    """Return the entries of all parts; of a single one, which may be large, itself."""
+    if len(parts) == 1:
+        return parts[0]
+    return {record: entry for part in parts for record, entry in part.items()}
 
 
 class PeerAdvertisements:
@@ -161,20 +168,24 @@ class PeerAdvertisements:
 
     def clear(self, prefixes: Iterable[str]) -> None:
         """Empty partitions."""
-        for prefix in prefixes:
-            self._set(prefix, {}, {})
+        self._set(self._held(list(prefixes)), {}, {})
 
-    def set_partition(
-        self, summary: Summary, claims: dict[str, Claims], entries: Mapping[str, bytes]
+    def set_partitions(self, found: Sequence[Partition], claims: dict[str, Claims]) -> None:
+        """Replace partitions by records that give their summaries, and of which this is claimed."""
+        held = self._held([summary.prefix for summary, _ in found])
+        self._set(held, claims, _merged([entries for _, entries in found]))
+        for summary, _ in found:
+            self.tree.learn(summary)
+
+    def _held(self, prefixes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return what the tree holds of some partitions."""
+        return _merged(list(self.tree.under_each(prefixes)))
+
+    def _set(
+        self, before: Mapping[str, bytes], claims: dict[str, Claims], entries: Mapping[str, bytes]
     ) -> None:
-        """Replace one partition by records that give its summary."""
-        self._set(summary.prefix, claims, entries)
-        self.tree.learn(summary)
-
-    def _set(self, prefix: str, claims: dict[str, Claims], entries: Mapping[str, bytes]) -> None:
-        before = self.tree.under(prefix)
         gone = [record for record in before if record not in claims]
-        if self._expected and not prefix:
+        if self._expected and len(before) == len(self.tree):
             self._expected.clear()
         elif self._expected:
             for record in before:

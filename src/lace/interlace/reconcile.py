@@ -21,13 +21,11 @@ from typing import Final
 from lace.errors import RemoteProtocolError, TextError
 from lace.facts import Fact
 from lace.interlace.blocks import LIST, NARROW, MalformedBlock
-from lace.interlace.claims import Claims
 from lace.interlace.limits import GREATEST, ExchangeLimit
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import (
     ADVERTISEMENT_PARTITION,
     FAN_OUT,
-    Partitions,
     Summary,
     prefix_of,
     summarize,
@@ -151,9 +149,7 @@ class Reconciliation:
 
     def ask(self) -> Asked:
         """Return what to ask in the next turn; nothing where all is known."""
-        for prefix in sorted(self._fresh):
-            if self._guess(self._open[prefix]):
-                del self._open[prefix]
+        self._guess([self._open[prefix] for prefix in sorted(self._fresh)])
         self._fresh.clear()
         if self._open:
             self._asked = self._choose()
@@ -162,24 +158,30 @@ class Reconciliation:
             self._check_parents()
         return self._asked
 
-    def _guess(self, wanted: Summary) -> bool:
-        """Try to rebuild a partition from what is known already."""
-        prefix, peer = wanted.prefix, self._peer
-        if peer.is_known(wanted):
-            return True
-        # Our own send set first: its roots are kept anyway.
-        if self._predicts and _is(self._own.mirror, wanted):
-            entries = self._own.mirror.under(prefix)
-            claims = self._own.claims_of(entries, peer.source)
-            peer.set_partition(wanted, claims, entries)
-            return True
-        if _is(peer.tree, wanted):
-            peer.keep_partition(prefix)
-            return True
-        if peer.without_expected(prefix) == wanted:
-            peer.drop_expected(prefix)
-            return True
-        return False
+    def _guess(self, wanted: list[Summary]) -> None:
+        """Try to rebuild partitions from what is known already."""
+        peer = self._peer
+        wanted = self._close([each for each in wanted if peer.is_known(each)], wanted)
+        if self._predicts and wanted:
+            # Our own send set first: its roots are kept anyway.
+            found = self._own.mirror.agreeing(wanted)
+            records = [record for _, entries in found for record in entries]
+            peer.set_partitions(found, self._own.claims_of(records, peer.source))
+            wanted = self._close([summary for summary, _ in found], wanted)
+        kept = [summary for summary, _ in peer.tree.agreeing(wanted)]
+        for summary in kept:
+            peer.keep_partition(summary.prefix)
+        wanted = self._close(kept, wanted)
+        said = [each for each in wanted if peer.without_expected(each.prefix) == each]
+        for summary in said:
+            peer.drop_expected(summary.prefix)
+        self._close(said, wanted)
+
+    def _close(self, known: list[Summary], wanted: list[Summary]) -> list[Summary]:
+        """Take note that partitions are known; return the others."""
+        for summary in known:
+            del self._open[summary.prefix]
+        return [each for each in wanted if each.prefix in self._open] if known else wanted
 
     def _choose(self) -> Asked:
         """Choose what to list and what to narrow: whatever is expected to cost fewer bytes.
@@ -300,34 +302,28 @@ class Reconciliation:
             raise ExchangeLimit(
                 limit="max_advertisement_records", bound=bound, seen=len(claims), advice="in one answer block"
             )
-        for prefix, listed in self._by_partition(claims).items():
-            self._accept_partition(self._open.pop(prefix), listed)
+        entries = self._peer.hash_listing(claims)
+        listed = self._by_partition(entries)
+        found = [(self._open[prefix], held) for prefix, held in listed.items()]
+        for wanted, held in found:
+            _check_listing(wanted, held)
+        self._peer.set_partitions(found, claims)
+        for prefix in listed:
+            del self._open[prefix]
 
-    def _by_partition(self, claims: dict[str, Claims]) -> dict[str, dict[str, Claims]]:
+    def _by_partition(self, entries: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
         """Return what was listed by the partitions that were to be listed."""
         asked = set(self._asked.lists)
-        if "" in asked and claims:  # all there is, in the beginning
-            return {"": claims}
+        if "" in asked and entries:  # all there is, in the beginning
+            return {"": entries}
         lengths = sorted({len(each) for each in asked})
-        listings: dict[str, dict[str, Claims]] = {}
-        for record, claimed in claims.items():
+        listings: dict[str, dict[str, bytes]] = {}
+        for record, entry in entries.items():
             prefix = next((p for p in (prefix_of(record, n) for n in lengths) if p in asked), None)
             if prefix is None:
                 raise MalformedBlock(reason=f"{record} lies outside every partition that was to be listed")
-            listings.setdefault(prefix, {})[record] = claimed
+            listings.setdefault(prefix, {})[record] = entry
         return listings
-
-    def _accept_partition(self, wanted: Summary, listed: dict[str, Claims]) -> None:
-        """050: "After listing, the receiver verifies that the listed records match … If verification fails,
-        interlace MUST abort."
-        """
-        if len(listed) != wanted.count:
-            reason = f"{wanted.count} records were promised, {len(listed)} came"
-            raise RootMismatch(prefix=wanted.prefix, reason=reason)
-        entries = self._peer.hash_listing(listed)
-        if summarize(wanted.prefix, entries) != wanted:
-            raise RootMismatch(prefix=wanted.prefix, reason="the roots differ")
-        self._peer.set_partition(wanted, listed, entries)
 
     def _check_parents(self) -> None:
         """PROFILE 9: "where everything below a narrowed parent is known, the parent's root is checked"."""
@@ -337,6 +333,12 @@ class Reconciliation:
         self._narrowed.clear()
 
 
-def _is(partitions: Partitions, wanted: Summary) -> bool:
-    """Tell whether a set gives a summary; one of another size is not even hashed."""
-    return partitions.count(wanted.prefix) == wanted.count and partitions.summary(wanted.prefix) == wanted
+def _check_listing(wanted: Summary, listed: dict[str, bytes]) -> None:
+    """050: "After listing, the receiver verifies that the listed records match … If verification fails,
+    interlace MUST abort."
+    """
+    if len(listed) != wanted.count:
+        reason = f"{wanted.count} records were promised, {len(listed)} came"
+        raise RootMismatch(prefix=wanted.prefix, reason=reason)
+    if summarize(wanted.prefix, listed) != wanted:
+        raise RootMismatch(prefix=wanted.prefix, reason="the roots differ")

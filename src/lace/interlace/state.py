@@ -15,7 +15,7 @@ from lace.errors import LaceError, LocalProtocolError
 from lace.facts import Fact
 from lace.interlace.answer import Answers
 from lace.interlace.claims import Claims
-from lace.interlace.events import AdvertisementBlock, Cursor
+from lace.interlace.events import AdvertisementBlock, Advertisements, Cursor, Purpose
 from lace.interlace.limits import GREATEST
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.peer import PeerAdvertisements
@@ -61,6 +61,16 @@ class Agreed:
             self.advertised = PeerAdvertisements(
                 self.peer_source, self.terms.fields, summarizes=self.terms.partitions, cursor=cursor
             )
+
+    def claims_for(self, purpose: Purpose) -> Advertisements:
+        """Return what the peer advertises, with what is new to an evaluation of this purpose.
+
+        Local modules read no advertisements. Where no `SelectHave` does, nothing of them decides who may be
+        sent what, and an evaluation that is made for that does without.
+        """
+        if purpose is Purpose.REQUEST or self.plan.select_have_uses_advertisements:
+            return self.advertised.take_changes()
+        return Advertisements(self.advertised.source, self.advertised.claims)
 
     def runtime(self, settings: Settings) -> frozenset[Fact]:
         """Return the runtime facts of an evaluation: at most these seven, and no other."""
