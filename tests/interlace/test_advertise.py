@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lace.errors import StoreError
 from lace.facts import Fact
 from lace.interlace import (
     Evaluated,
@@ -163,3 +166,68 @@ def test_who_may_be_sent_what_is_decided_without_claims_unless_a_select_have_rea
     assert [store.count("Have", 1) for store in pair.stores] == [2, 2]
     assert Purpose.REQUEST not in told, "everything was here, and nothing read what the peer claims"
     assert any(told.values()) is reads
+
+
+SETS = st.frozensets(st.integers(0, 12), max_size=8)
+
+
+@given(st.lists(SETS, min_size=1, max_size=4), SETS, st.booleans())
+def test_what_another_exchange_hashed_says_nothing_of_its_own(
+    before: list[frozenset[int]], now: frozenset[int], mirrored: bool
+) -> None:
+    """Only the evaluation decides: the set, its claims and its roots are those of one that began empty."""
+
+    def decided(numbers: frozenset[int]) -> Decided:
+        ids = [make_blob(b"%d" % number).id for number in numbers]
+        return Decided(ids, ids)
+
+    def begin() -> OwnAdvertisements:
+        return OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+
+    earlier, taken, fresh = begin(), begin(), begin()
+    for numbers in before:
+        earlier.update(decided(numbers))
+        if mirrored:
+            earlier.mirror.summary("")
+        earlier.tree.summaries(2)
+    taken.take_over(earlier)
+    assert taken.ids == frozenset()
+    for own in (taken, fresh):
+        assert own.update(decided(now)) is bool(now)
+        assert (own.added, own.removed) == (own.ids, frozenset())
+    for length in range(4):
+        assert taken.tree.summaries(length) == fresh.tree.summaries(length)
+        assert taken.mirror.summaries(length) == fresh.mirror.summaries(length)
+    assert taken.claims_of(taken.ids, "Opq_a") == fresh.claims_of(fresh.ids, "Opq_a")
+    if now:
+        assert taken.mean_bytes == fresh.mean_bytes
+
+
+class Unreadable(Decided):
+    """An evaluation over a store that fails while its fields are read."""
+
+    def fields(self, records: Any, schema: Any) -> dict[str, list[tuple[str, str, str]]]:
+        raise StoreError
+
+
+def test_what_was_hashed_in_part_or_for_others_is_not_taken_over() -> None:
+    def begin(peer: str = "Opq_b", schema: frozenset[str] | None = None) -> OwnAdvertisements:
+        return OwnAdvertisements("Opq_a", peer, schema, frozenset({"H3"}), summarizes=True)
+
+    record = ID + ".H3"
+    broken, other, narrow = begin(), begin("Opq_c"), begin(schema=frozenset({"App"}))
+    with pytest.raises(StoreError):
+        broken.update(Unreadable([record], [record]))
+    other.update(Decided([record], [record]))
+    narrow.update(Decided([record], [record]))
+    own = begin()
+    for each in (broken, other, narrow):
+        own.take_over(each)
+        assert len(own.tree) == 0
+    own.update(Decided([record], [record]))
+    later = begin()
+    later.take_over(own)
+    assert len(later.tree) == 1
+    begin().take_over(own)
+    assert later.update(Decided()) is False, "what it took over was never said"
+    assert len(later.tree) == len(later.mirror) == 0

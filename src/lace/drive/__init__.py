@@ -63,6 +63,7 @@ from lace.drive.operations import (
     with_operation,
 )
 from lace.drive.receipts import Receipts, is_receipt
+from lace.drive.sendsets import SendSets
 from lace.drive.side import Item, Outbox, Side
 from lace.drive.snapshots import StoreSnapshots
 from lace.drive.wired import Ahead, Wired
@@ -73,8 +74,9 @@ __all__ = [
     "ExchangeNotes", "ExchangeNumber", "FileHistory", "History", "HistoryReplaced", "Host", "InForce", "Item",
     "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "Note", "Observed", "Observer", "Outbox", "Party",
     "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived", "RecordRejected", "RecordsAsked",
-    "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "Side", "Stay", "Stayed",
-    "StoreReport", "StoreSnapshots", "Sums", "TakesArrivals", "UnreadableHistory", "Wanted", "Way", "Wired",
+    "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "SendSets", "Side", "Stay",
+    "Stayed", "StoreReport", "StoreSnapshots", "Sums", "TakesArrivals", "UnreadableHistory", "Wanted", "Way",
+    "Wired",
     "deliver_matching", "excerpt_for", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer",
     "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records",
     "tell_arrivals", "watch_all", "with_operation",

@@ -18,6 +18,7 @@ from typing import Final
 
 from lace.drive.committing import Committing
 from lace.drive.excerpts import excerpt_for
+from lace.drive.sendsets import SendSets, Subject
 from lace.drive.snapshots import StoreSnapshots
 from lace.engines import DatabaseVersion
 from lace.errors import Corrupt, LaceError, Missing, StoreError
@@ -30,6 +31,7 @@ from lace.interlace import (
     Evaluated,
     EvaluationFailed,
     NeedEvaluation,
+    OwnAdvertisements,
     PlanAgreed,
     Prepared,
     RecordsSent,
@@ -108,8 +110,13 @@ class Host:
         cursor_key: str | None = None,
         precompiled: Precompiled | None = None,
         snapshots: StoreSnapshots | None = None,
+        send_sets: SendSets | None = None,
     ) -> None:
-        """Answer for a store; `snapshots` are given where several exchanges share its resident facts."""
+        """Answer for a store.
+
+        `snapshots` and `send_sets` are given where several exchanges share its resident facts, and what was
+        hashed.
+        """
         self.store = store
         self._views = Views(owner, exposure)
         self._restrictions = restrictions
@@ -120,6 +127,8 @@ class Host:
         self._key: str | None = None
         self._precompiled = precompiled or Precompiled()
         self._snapshots = snapshots or StoreSnapshots(store)
+        self._send_sets = send_sets or SendSets(0)
+        self._subject: Subject | None = None
         self._policy: LocalPolicy | None = None
         self._advertised: frozenset[Fact] = frozenset()
         self._arrived: list[Record] = []
@@ -153,12 +162,19 @@ class Host:
         # identity": it finds a guess, and roots confirm it.
         key = agreed.link_id or (None if self._cursor_key is None else f"{self._cursor_key} {agreed.plan.id}")
         self._key = key
-        return Prepared(None if self._cursors is None or key is None else self._cursors.get(key))
+        cursor = None if self._cursors is None or key is None else self._cursors.get(key)
+        self._subject = (agreed.plan.id, agreed.side, agreed.peer)
+        return Prepared(cursor, self._send_sets.take(self._subject))
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised for the next exchange on this link."""
         if cursor is not None and self._cursors is not None and self._key is not None:
             self._cursors[self._key] = cursor
+
+    def keep_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Keep what was hashed in an exchange that is over for the next one like it."""
+        if own is not None and self._subject is not None:
+            self._send_sets.keep(self._subject, own)
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         """Evaluate the policy over the store as it is now."""

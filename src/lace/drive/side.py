@@ -281,6 +281,7 @@ class Side:
         finally:
             if result.cursor_updated:
                 self.host.remember(self.machine.cursor())
+            self.host.keep_hashed(self.machine.hashed())
             self._tell_rejections()
             if self._departures is not None:
                 self._departures.end()

@@ -68,6 +68,7 @@ from lace.interlace.limits import ExchangeLimit, ExchangeLimits, LocalLimits, Ov
 from lace.interlace.machine import InterlaceMachine, needs_another_loop
 from lace.interlace.meeting import Met, Parted, meet
 from lace.interlace.merkle import EMPTY, SortedEntries, make_entry, merkle_root
+from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import Partitions, Summary, prefix_of
 from lace.interlace.patience import PhaseTimeout, RoundTimeout
 from lace.interlace.peer import ForeignSource
@@ -120,9 +121,10 @@ __all__ = [
     "InterlaceResult", "Link", "LocalLimits", "Loop", "LoopLimit", "MalformedBlock", "MalformedHello",
     "MalformedModule", "MalformedSetup", "MalformedSummary", "Met", "MissingModule", "Moment",
     "NeedEvaluation", "NoCommonFormat", "NotLetIn", "NotRequested", "NotYet", "Offer", "OperandChanged",
-    "OriginRefused", "OutOfPhase", "OutOfTurn", "Output", "OversizedBlock", "Parted", "Partitions",
-    "PeerClosed", "PeerEvent", "PeerLost", "Phase", "PhaseTimeout", "PlanAgreed", "PlanMismatch",
-    "PlanNotCompiled", "Prepared", "PreparedPolicyRefused", "Progress", "Purpose", "RecordReceived",
+    "OriginRefused", "OutOfPhase", "OutOfTurn", "Output", "OversizedBlock", "OwnAdvertisements", "Parted",
+    "Partitions", "PeerClosed", "PeerEvent", "PeerLost", "Phase", "PhaseTimeout", "PlanAgreed",
+    "PlanMismatch", "PlanNotCompiled", "Prepared", "PreparedPolicyRefused", "Progress", "Purpose",
+    "RecordReceived",
     "RecordsEnded", "RecordsSent", "RecordsStored", "RequestBlock", "ResourceReceived", "RootMismatch",
     "RoundTimeout", "Schema", "SchemaTooNarrow", "SendBlock", "SendRecords", "SendResource", "Settings",
     "SetupBlock", "ShutSending", "SignerNotProven", "SortedEntries", "StoreFailed", "StoreRecord",

@@ -76,6 +76,7 @@ from lace.interlace.events import (
     Wake,
 )
 from lace.interlace.limits import ExchangeLimits, TransferLimit
+from lace.interlace.own import OwnAdvertisements
 from lace.interlace.patience import Patience
 from lace.interlace.phases import BUSY, NEXT, Phase
 from lace.interlace.result import Cause
@@ -121,6 +122,11 @@ class InterlaceMachine:
         if self._exchange.epoch.agreed is None:
             return None
         return self._exchange.agreed.advertised.cursor()
+
+    def hashed(self) -> OwnAdvertisements | None:
+        """Return what was hashed of this side's send set, once the exchange is over: another may use it."""
+        agreed = self._exchange.epoch.agreed
+        return None if agreed is None else agreed.own
 
     def receive(self, event: Event | BlockReceived, now: Moment) -> list[Output]:
         """Take an event; return what there is to do."""
@@ -265,7 +271,10 @@ class InterlaceMachine:
         return [*hello.receive_hello(self._exchange, event)]
 
     def _prepared(self, event: Prepared, before: Phase) -> Step:
-        self._exchange.agreed.remember(event.cursor)
+        agreed = self._exchange.agreed
+        agreed.remember(event.cursor)
+        if event.hashed is not None:
+            agreed.own.take_over(event.hashed)
         return [*advertise.begin_loop(self._exchange)]
 
     # A loop.

@@ -9,12 +9,14 @@ the peer's partition from its own records."
 Rules of this file:
 1. Only the effective send set comes in. The mirror is of the same set: what a guess is made of decides what
    is asked, so nothing that the peer may not learn about may go into it.
-2. A record's claims never change, since its id is its content; so two sets of ids compare two sets of claims.
+2. A record's claims never change, since its id is its content; so two sets of ids compare two sets of claims,
+   and what was hashed for one exchange is right for the next one between the same sources.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from lace.interlace.claims import (
     Claims,
@@ -24,9 +26,11 @@ from lace.interlace.claims import (
     select_claims,
     write_advertisements,
 )
-from lace.interlace.events import Evaluation
 from lace.interlace.merkle import make_entries
 from lace.interlace.partitions import Partitions
+
+if TYPE_CHECKING:  # an event carries what is here
+    from lace.interlace.events import Evaluation
 
 CLAIM_BYTES = 110
 """About what a claim takes, before one was seen."""
@@ -49,6 +53,7 @@ class OwnAdvertisements:
     def __init__(
         self, source: str, peer_source: str, schema: Schema, formats: frozenset[str], *, summarizes: bool
     ) -> None:
+        self._subject = (source, peer_source, schema, formats, summarizes)
         self.source = source
         self.peer_source = peer_source
         self.schema = schema
@@ -58,6 +63,8 @@ class OwnAdvertisements:
         self.added: frozenset[str] = frozenset()
         self.removed: frozenset[str] = frozenset()
         """What the last update changed."""
+        self._hashed: frozenset[str] | None = frozenset()
+        """The records whose claims are kept and hashed; None while that is being changed."""
         self._claims: dict[str, Claims] = {}
         """The fields of the schema, kept: a record may leave the store while the peer still asks about it."""
         self.tree = Partitions()
@@ -67,14 +74,33 @@ class OwnAdvertisements:
         """In the tree, and not in the mirror before somebody looks at it: a peer that has nothing, nobody
         compares with."""
 
+    def take_over(self, other: OwnAdvertisements) -> None:
+        """Take what another exchange hashed, where that was of the same sources, fields and formats.
+
+        The other one has nothing from then on. Nothing of it is said here: the next update decides.
+        """
+        if other._subject == self._subject and other._hashed is not None:
+            self._hashed, other._hashed = other._hashed, None
+            self._claims, self.tree = other._claims, other.tree
+            self._mirror, self._mirror_bytes = other._mirror, other._mirror_bytes
+            self._unmirrored = other._unmirrored
+
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
         # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
         # formats are not advertised".
         suffixes = format_suffixes(self._formats)
         ids = frozenset(filter(evaluation.has, [p for p in evaluation.may_send if p.endswith(suffixes)]))
-        added, removed = ids - self.ids, self.ids - ids
-        self.ids, self.added, self.removed = ids, added, removed
+        before, self.ids = self.ids, ids
+        self.added, self.removed = ids - before, before - ids
+        self._hash(ids, evaluation)
+        return bool(self.added or self.removed)
+
+    def _hash(self, ids: frozenset[str], evaluation: Evaluation) -> None:
+        """Keep and hash the claims of these records, and of no others."""
+        held, self._hashed = self._hashed, None
+        assert held is not None, "what failed once is not used again"
+        added, removed = ids - held, held - ids
         if self._summarizes and removed:
             self._take_from_mirror(removed)
         if self.schema is None or self.schema:
@@ -85,7 +111,7 @@ class OwnAdvertisements:
                 self._claims[record] = select_claims(fields.get(record, ()), self.schema)
         if self._summarizes:
             self._summarize(added, removed)
-        return bool(added or removed)
+        self._hashed = ids
 
     def keep(self) -> None:
         """Advertise what was advertised in the loop before."""
@@ -101,10 +127,10 @@ class OwnAdvertisements:
         """The same records under the peer's source."""
         if self._unmirrored:
             claims = self.claims_of(self._unmirrored, self.peer_source)
-            self._unmirrored = {}
             texts = write_advertisements(claims, self.peer_source)
             self._mirror.change(_entries(claims, texts), ())
             self._mirror_bytes += sum(map(len, texts))
+            self._unmirrored = {}
         return self._mirror
 
     def _take_from_mirror(self, removed: Iterable[str]) -> None:

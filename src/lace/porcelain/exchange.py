@@ -31,6 +31,7 @@ from lace.drive import (
     Observed,
     Observer,
     PlanChanged,
+    SendSets,
     Side,
     StoreSnapshots,
     Wired,
@@ -193,6 +194,7 @@ class PolicyHost(Host):
         sharing: Sharing,
         snapshots: StoreSnapshots,
         precompiled: Precompiled,
+        send_sets: SendSets,
         cursors: MutableMapping[str, Cursor] | None = None,
         cursor_key: str | None = None,
         guard: Guard = NOBODY,
@@ -208,6 +210,7 @@ class PolicyHost(Host):
             cursor_key=cursor_key,
             precompiled=precompiled,
             snapshots=snapshots,
+            send_sets=send_sets,
         )
         self._presented = {presented.module.id: presented}
         self.presented = presented
@@ -322,6 +325,7 @@ class Exchanges:
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
         self._precompiled = Precompiled()
+        self._send_sets = SendSets()
         self._children = Semaphore(CHILDREN)
 
     def load(self) -> None:
@@ -381,6 +385,7 @@ class Exchanges:
             sharing=self._sharing,
             snapshots=self._snapshots,
             precompiled=self._precompiled,
+            send_sets=self._send_sets,
             cursors=self._cursors,
             # Whom we dialled is a good guess of what is advertised there; who dialled us may be anybody.
             cursor_key=link.transport if index == 0 else None,

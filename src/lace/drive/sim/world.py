@@ -19,6 +19,7 @@ from lace.interlace import (
     EvaluationFailed,
     Moment,
     NeedEvaluation,
+    OwnAdvertisements,
     PlanAgreed,
     Prepared,
     RecordsSent,
@@ -69,6 +70,7 @@ class SimStore:
     """So many of the next operations fail."""
     changes: int = 0
     cursor: Cursor | None = None
+    hashed: OwnAdvertisements | None = None
     """What a peer said last: of another day, or of another peer, and so often wrong."""
 
     def _may_fail(self, what: str) -> None:
@@ -139,11 +141,16 @@ class SimHost:
         """Decide by the plan's operands from now on."""
         zero, one = (policy_of(operand.module) for operand in agreed.plan.operands)
         self.policies = zero, one
-        return Prepared(self.store.cursor)
+        hashed, self.store.hashed = self.store.hashed, None
+        return Prepared(self.store.cursor, hashed)
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised."""
         self.store.cursor = cursor
+
+    def keep_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Keep what was hashed, in whichever exchange."""
+        self.store.hashed = own
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         """Decide: both operands, the peer's over what is shown to it."""
