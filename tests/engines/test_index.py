@@ -27,3 +27,33 @@ def test_a_scattered_column_is_found_by_value_row_by_row() -> None:
     index.extend(column, 90_000)
     for value in column[:50].tolist():
         assert index.rows(value) == np.flatnonzero(column == value).tolist()
+
+
+@pytest.mark.parametrize("heaviest", [1, 500])
+def test_single_values_and_many_at_once_find_the_same_rows(heaviest: int) -> None:
+    dice = np.random.default_rng(heaviest)
+    column = dice.permutation(
+        np.concatenate((dice.integers(0, 1 << 18, 9_000, dtype=np.int32), np.full(heaviest, 7, np.int32)))
+    )
+    wanted = np.array([7, 7 + (1 << 16), 7 + (3 << 16), -1, 1 << 19, *column[:200].tolist()], np.int32)
+    expected = [np.flatnonzero(column == value).tolist() for value in wanted.tolist()]
+    index, untouched = ColumnIndex(), ColumnIndex()
+    for stop in (7_000, len(column)):
+        index.extend(column[:stop], 1 << 18)
+        untouched.extend(column[:stop], 1 << 18)
+    assert not index.finished
+    single = [index.rows(value) for value in wanted.tolist()]
+    assert single == expected
+    assert [index.count(value) for value in wanted.tolist()] == list(map(len, expected))
+    for each in (index, untouched):
+        pairs = [(at, row) for left, right in each.pairs(wanted) for at, row in zip(left, right, strict=True)]
+        assert sorted(pairs) == [(at, row) for at, rows in enumerate(expected) for row in rows]
+        assert each.finished
+    alone = ColumnIndex()
+    alone.extend(column, 1 << 18)
+    first = alone.finder()
+    assert alone.finished is (heaviest > 1)
+    again = alone.finder()
+    assert alone.finished
+    for find in (first, again):
+        assert [find(value) for value in wanted.tolist()] == expected

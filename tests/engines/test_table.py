@@ -139,3 +139,22 @@ def test_a_lookup_gives_the_wanted_places_of_every_row(seed: int) -> None:
         for value in range(8):
             got = [[row[place] for place in at] for row in found.get(value, [])]
             assert got == [[row[place] for place in at] for row in table.rows() if row[0] == value]
+
+
+@pytest.mark.parametrize("kept", [0, 20, 40])
+def test_a_matcher_finds_the_first_rows_whatever_is_added_later(kept: int) -> None:
+    dice = Random(kept)
+    rows = list(dict.fromkeys([tuple([dice.randrange(8) for _ in range(3)]) for _ in range(90)]))
+    table = Table(3, dictionary(8))
+    if kept:
+        table.add_columns(columns(rows[:kept]))
+    table.add_rows(rows[kept:50])
+    ways: list[tuple[int, ...]] = [(0,), (2,), (0, 1), (2, 0)]
+    found = {(places, size): table.matcher(places, size) for places in ways for size in (30, 50)}
+    copy = table.copy(table.dictionary, room=True)
+    for more in ([], rows[50:60], rows[60:]):
+        copy.add_columns(columns(more)) if len(more) > 10 else copy.add_rows(more)
+        for (places, size), matching in found.items():
+            for key in {tuple([row[place] for place in places]) for row in rows}:
+                expected = [row for row in rows[:size] if tuple([row[place] for place in places]) == key]
+                assert list(matching(key)) == expected == list(copy.matching(places, key, size))

@@ -41,6 +41,16 @@ def test_rounds_costs_and_budgets_are_those_of_the_driver(seed: int) -> None:
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_rows_without_a_column_in_common_are_paired_however_few_they_are(rows: int) -> None:
+    facts: list[Fact] = [(name, f"{name}{at}") for name in "ABC" for at in range(rows)]
+    program = parse_program("Pair(X,Y,Z) :- A(X), B(Y), C(Z).\nFirst(X,'A0') :- Pair(X,Y,_), X != Y.")
+    for way in ("walked programs", "whole programs"):
+        with mode(way):
+            found = Database(facts).evaluate(compile_program(program)).result()
+            assert found.all_facts() == evaluate(program, facts)
+
+
 def test_what_is_added_to_the_database_is_seen_by_the_next_evaluation_and_no_earlier_one() -> None:
     database = Database(FACTS)
     program = compile_program(parse_program(TEXT))

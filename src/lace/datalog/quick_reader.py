@@ -59,7 +59,8 @@ def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
     """Return the pattern of a rule with these blanks around signs, after `not`, and between terms."""
     head, atom = _atom(_BOUND, term_gap), _atom(_TERM, term_gap)
     count = rf"Cardinality\({atom},{term_gap}'[<>]=?+',{term_gap}'[0-9]++'\)"
-    part = rf"(?:{_BOUND}{gap}!={gap}{_BOUND}|{count}|(?:not{word_gap})?+{atom}|true)"
+    # No two of these begin alike, up to where they are told apart; atoms are the most.
+    part = rf"(?:(?:not{word_gap})?+{atom}|{_BOUND}{gap}!={gap}{_BOUND}|{count}|true)"
     return re.compile(rf"{head}{gap}:-{gap}{part}(?:,{gap}{part})*+\.")
 
 

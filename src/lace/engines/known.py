@@ -134,9 +134,10 @@ class KnownFacts:
 
             return present
 
+        matching = table.matcher(order, size)
+
         def agreeing(values: Values) -> Iterable[Values]:
-            rows = table.matching(order, (*map(find, values), *rest), size)
-            return map(tuple, map(texts, rows))
+            return map(tuple, map(texts, matching((*map(find, values), *rest))))
 
         return agreeing
 

@@ -156,27 +156,36 @@ class PreparedProgram:
         self.heads = tuple([p for component in self.plain for p in component.predicates])
         """What the components derive, lowest first."""
         self._heads = heads = frozenset(self.heads)
-        self.pipelines: list[Pipeline] = []
-        self.scans: list[Scan] = []
-        ranked: set[Predicate] = set()
+        scans: list[Scan] = []
+        self.scans = scans
+        self.nodes = 0
+        """How many steps and heads there are."""
+        self.loops = True
+        """Whether every pipeline can be a function."""
+        ranked: list[Predicate] = []
         for component in self.plain:
             for rule in component.rules:
-                self.pipelines.append(rule.whole)
-                for step in rule.whole.steps:
-                    self.scans += step.scans()
+                steps = rule.whole.steps
+                self.nodes += 1 + len(steps)
+                self.loops = self.loops and suits_loops(rule.whole)
+                for step in steps:
                     if type(step) is RankTest:
-                        ranked.add(step.counted)
+                        ranked.append(step.counted)
+                    scans += step.scans()
         self.ranked = frozenset(ranked)
         """The relations of pairs that ranks took the place of."""
         self.derived = heads | self.ranked
-        self.reads: dict[Predicate, int] = {}
+        reads: dict[Predicate, int] = {}
+        self.reads = reads
         """The base predicates that it reads, and how many scans do."""
-        self.views = False
-        """Whether one of them looks through a view."""
-        for scan in self.scans:
-            if scan.predicate not in heads:
-                self.reads[scan.predicate] = self.reads.get(scan.predicate, 0) + 1
-            self.views = self.views or scan.view is not None
+        self.views: set[Predicate] = set()
+        """What it looks through."""
+        for scan in scans:
+            predicate = scan.predicate
+            if predicate not in heads:
+                reads[predicate] = reads.get(predicate, 0) + 1
+            if scan.view is not None:
+                self.views.add(scan.view)
 
     @cached_property
     def base(self) -> frozenset[Source]:

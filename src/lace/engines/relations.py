@@ -248,11 +248,13 @@ class Relations:
         """Return the part of a relation under a name."""
         predicate, name, _ = source
         assert name is not None
-        part = self._parts.get(predicate, {}).get(self.dictionary.find(name))
-        if part is None:
-            part = Table(predicate.arity, self.dictionary)
-        self._named[source] = part
+        part = self._named[source] = self.under(predicate, name)
         return part
+
+    def under(self, predicate: Predicate, name: str) -> Table:
+        """Return the part of a relation under a name, for whoever asks once."""
+        part = self._parts.get(predicate, {}).get(self.dictionary.find(name))
+        return Table(predicate.arity, self.dictionary) if part is None else part
 
     def _seen_through(self, source: Source, view: Predicate) -> SeenRelation:
         seen = self._seen.get(source)
@@ -294,7 +296,7 @@ class Relations:
 
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
-        if self._part_place(predicate) is not None:
+        if predicate in PARTED and predicate not in self._derived:
             return sum(map(len, self._parts.get(predicate, {}).values()))
         return len(self._tables[predicate]) if predicate in self._tables else 0
 

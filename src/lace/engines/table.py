@@ -255,8 +255,9 @@ class Table:
         return index
 
     def has_column_index(self, place: int) -> bool:
-        """Tell whether asking by this column is cheap already."""
-        return place in self._column_indexes
+        """Tell whether asking for many values of this column is cheap already."""
+        index = self._column_indexes.get(place)
+        return index is not None and index.finished
 
     def contains(self, columns: list[Ids]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Tell which of the given rows are here."""
@@ -373,6 +374,21 @@ class Table:
             return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
         rows = self.lookup(places).get(key[0] if len(places) == 1 else key, [])
         return iter(rows[:] if size == self.size else [row for row in rows if self._tail[row] < size])
+
+    def matcher(self, places: tuple[int, ...], size: int) -> Callable[[Row], Iterable[Row]]:
+        """Return `matching` for some places and the first `size` rows, for asking it many times."""
+        if len(places) > 1 or not self.base:
+            return lambda key: self.matching(places, key, size)
+        finder: list[Callable[[int], list[int]]] = []
+
+        def rows(key: Row) -> Iterable[Row]:
+            if not finder:
+                # Made when somebody asks, and once: it knows these rows, whatever is added later.
+                finder.append(self.column_index(places[0]).finder())
+            columns, numbers = self._columns, finder[0](key[0])
+            return (tuple([column.item(number) for column in columns]) for number in numbers if number < size)
+
+        return rows
 
     def holds(self, row: Row, size: int) -> bool:
         """Tell whether a row is among the first `size` ones."""

@@ -26,10 +26,12 @@ from lace.algebra import (
     Component,
     Constant,
     CountTest,
+    Filter,
     Join,
     NotEqual,
     Part,
     Pipeline,
+    RankTest,
     RuleProgram,
     SemiJoin,
     Test,
@@ -71,9 +73,11 @@ class _Derived:
 
     def add(self, found: list[Any]) -> int:
         """Add rows and return how many were new."""
-        rows = self.rows
-        fresh = dict.fromkeys(filterfalse(rows.__contains__, found) if rows else found)
-        rows.update(fresh)
+        if self.rows:
+            fresh = dict.fromkeys(filterfalse(self.rows.__contains__, found))
+            self.rows.update(fresh)
+        else:
+            self.rows = fresh = dict.fromkeys(found)
         self.new += fresh
         return len(fresh)
 
@@ -92,7 +96,14 @@ class _Derived:
 
 
 _Read = tuple[
-    tuple[int, ...], list[_Key], dict[str, int], tuple[tuple[int, int], ...], Part, _Derived | None, Any
+    tuple[int, ...],
+    list[_Key],
+    dict[str, int],
+    tuple[tuple[int, int], ...],
+    Part,
+    _Derived | None,
+    Any,
+    list[str],
 ]
 """A scan as one step reads it. Many are made for a single use: hence a plain tuple.
 
@@ -103,9 +114,10 @@ _Read = tuple[
     part       which rows of what its own component derives
     derived    what holds the rows, where rules derive them
     rows       elsewhere: all rows, or rows by their values at the places
+    left       of a join, columns of before that are read after it
 """
-_Bound = list[tuple[Any, _Read | None, Collection[str]]]
-"""The steps of a pipeline, each with what it reads, and the columns of before that are read after it."""
+_Bound = list[_Read | None]
+"""What each step of a pipeline reads, as far as one was reached; tests of texts read nothing."""
 
 
 class Walk:
@@ -143,28 +155,30 @@ class Walk:
             self._fixpoint(component)
         else:
             self._own = ()
-            if self._add([(rule, self._once(rule.whole)) for rule in component.rules]):
+            if self._add([(rule, self._rows(rule.whole, [])) for rule in component.rules]):
                 self._end_round([self._derived[component.predicates[0]]])
 
     def _fixpoint(self, component: Component) -> None:
         self._own = own = component.predicates
         mine = [self._derived[predicate] for predicate in own]
-        joins = []
+        joins: list[tuple[RuleProgram, int, _Derived]] = []
         once = []
         for rule in component.rules:
-            ats = [at for at, join in enumerate(deltas(rule)) if join.scan.predicate in own]
-            joins += [(rule, at) for at in ats]
+            found = [
+                (rule, at, self._derived[join.scan.predicate])
+                for at, join in enumerate(deltas(rule))
+                if join.scan.predicate in own
+            ]
+            joins += found
             # Before the first round a rule that joins its own component finds nothing.
-            if not ats:
-                once.append((rule, self._once(rule.whole)))
+            if not found:
+                once.append((rule, self._rows(rule.whole, [])))
         grew = self._add(once)
         runs: list[tuple[RuleProgram, Pipeline, _Bound, _Derived]] = []
         while grew:
             self._end_round(mine)
-            for rule, at in () if runs else joins:
-                pipeline = delta(rule, at)
-                start = self._derived[deltas(rule)[at].scan.predicate]
-                runs.append((rule, pipeline, self._bound(pipeline), start))
+            for rule, at, start in () if runs else joins:
+                runs.append((rule, delta(rule, at), [], start))
             outputs = [
                 (rule, self._rows(pipeline, bound)) for rule, pipeline, bound, start in runs if start.new
             ]
@@ -183,49 +197,32 @@ class Walk:
         """Add what a round derived; return how many rows were new."""
         grew = 0
         for rule, found in outputs:
-            new = self._derived[rule.whole.head].add(found)
+            new = self._derived[rule.whole.head].add(found) if found else 0
             self._log.append((rule.rule, len(found), new))
             grew += new
         return grew
 
     # One pipeline
 
-    def _once(self, pipeline: Pipeline) -> list[Any]:
-        return self._rows(pipeline, self._bound(pipeline))
-
-    def _bound(self, pipeline: Pipeline) -> _Bound:
-        """Find out what each step reads; tests of texts read nothing."""
-        known: set[str] = set()
-        bound: _Bound = []
-        for number, step in enumerate(pipeline.steps, 1):
-            read: _Read | None = None
-            left: Collection[str] = ()
-            if type(step) is Join:
-                read = self._read(step, known)
-                if known:
-                    # What nobody reads any more is not repeated for each partner.
-                    left = known.intersection(_read_after(pipeline, number))
-                known.update(step.scan.names)
-            elif isinstance(step, (SemiJoin, AntiJoin, CountTest)):
-                read = self._read(step, known)
-            bound.append((step, read, left))
-        return bound
-
     def _rows(self, pipeline: Pipeline, bound: _Bound) -> list[Any]:
-        """Return the rows of the head, repeats included."""
+        """Return the rows of the head, repeats included; what a step reads is noted when first reached."""
         columns: Columns = {}
         count = 1
-        for step, read, left in bound:
+        step: Any
+        for number, step in enumerate(pipeline.steps):
+            if number == len(bound):
+                bound.append(self._read(pipeline, number, columns))
+            read, kind = bound[number], type(step)
             if read is None:
                 columns, count = _keep(columns, self._passing(step.test, columns, count))
-            elif type(step) is Join:
-                columns, count = self._join(read, left, columns, count)
-            elif type(step) is CountTest:
-                compare, number = OPERATORS[step.op], step.bound
+            elif kind is Join:
+                columns, count = self._join(read, columns, count)
+            elif kind is CountTest:
+                compare, most = OPERATORS[step.op], step.bound
                 found = _partners(read, columns, count)
-                columns, count = _keep(columns, [compare(len(rows), number) for rows in found])
+                columns, count = _keep(columns, [compare(len(rows), most) for rows in found])
             else:
-                columns, count = _partnered(read, type(step) is SemiJoin, columns, count)
+                columns, count = _partnered(read, kind is SemiJoin, columns, count)
             if not count:
                 return []
         project = pipeline.project
@@ -242,29 +239,28 @@ class Walk:
             raise _Stop  # a text that no fact holds has no position yet
         return [position]
 
-    def _join(self, read: _Read, left: Collection[str], columns: Columns, count: int) -> tuple[Columns, int]:
+    def _join(self, read: _Read, columns: Columns, count: int) -> tuple[Columns, int]:
         """Pair rows with their partners; some of their columns are left."""
-        places, _, fresh, equal, part, derived, rows = read
-        if count > 1 or places or equal or part is Part.OLD:
+        places, _, fresh, equal, part, derived, rows, left = read
+        found = None
+        if left or count > 1 or places or equal or part is Part.OLD:
             found = _partners(read, columns, count)
-            total = sum([len(each) for each in found])
+            total = sum(map(len, found))
         else:
             # A pipeline starts so, nearly always: with all rows, or with all that are new.
             if derived is not None:
                 rows = derived.new if part is Part.NEW else derived.rows
-            found, total = [rows], len(rows)
+            total = len(rows)
         self._steps += total
         if self._steps > self._left:
             raise _Stop
         joined: Columns = {}
-        if left and total == count and all(found):
-            # One partner each: what was there stays as it is.
-            for name in left:
-                joined[name] = columns[name]
-        else:
-            for name in left:
-                joined[name] = [value for value, each in zip(columns[name], found, strict=True) for _ in each]
-        rows = found[0] if count == 1 else list(chain.from_iterable(found))
+        if found is not None:
+            if left:
+                joined = _repeated({name: columns[name] for name in left}, found, total)
+            rows = chain.from_iterable(found)
+            if len(fresh) > 1:
+                rows = list(rows)
         bare = derived is not None and derived.arity == 1
         for name, at in fresh.items():
             joined[name] = list(rows) if bare else [row[at] for row in rows]
@@ -281,8 +277,11 @@ class Walk:
         given = [texts(columns[t.name]) if isinstance(t, Column) else (t.value,) * count for t in terms]
         return list(map(question(test), *given))
 
-    def _read(self, step: Join | SemiJoin | AntiJoin | CountTest, known: set[str]) -> _Read:
+    def _read(self, pipeline: Pipeline, number: int, known: Columns) -> _Read | None:
         """Find out what a step reads, and where what is known by then stands."""
+        step = pipeline.steps[number]
+        if isinstance(step, (Filter, RankTest)):
+            return None
         scan = step.scan
         predicate = scan.predicate
         derived = self._derived.get(predicate)
@@ -293,7 +292,9 @@ class Walk:
         fresh: dict[str, int] = {}
         equal: tuple[tuple[int, int], ...] = ()
         for at, place in enumerate(scan.places):
-            if type(place) is Column:
+            if place is None:
+                continue
+            if isinstance(place, Column):
                 column = place.name
                 if column in known:
                     places += (at,)
@@ -302,34 +303,39 @@ class Walk:
                     equal += ((fresh[column], at),)
                 else:
                     fresh[column] = at
-            elif type(place) is Constant:
-                if at == apart:
-                    # By this constant the relation is kept apart: there is nothing left to check.
-                    name = place.value
-                else:
-                    places += (at,)
-                    keys.append((self._find(place.value),))
+            elif at == apart:
+                # By this constant the relation is kept apart: there is nothing left to check.
+                name = place.value
+            else:
+                places += (at,)
+                keys.append((self._find(place.value),))
+        left: list[str] = []
+        if known and type(step) is Join:
+            # What nobody reads any more is not repeated for each partner.
+            left = _read_after(pipeline, number, known)
         if derived is not None:
             part = scan.part if predicate in self._own else Part.ALL
-            return places, keys, fresh, equal, part, derived, None
-        if name is None and scan.view is None:
-            table = self._relations.table(predicate)
-        else:
+            return places, keys, fresh, equal, part, derived, None, left
+        if scan.view is not None:
             table = self._relations.at(Source(predicate, name, scan.view))
+        elif name is not None:
+            table = self._relations.under(predicate, name)
+        else:
+            table = self._relations.table(predicate)
         # A row of several values that is known whole needs no index.
         if not places or (1 < len(places) == len(scan.places) and isinstance(step, (SemiJoin, AntiJoin))):
             rows: Any = table.all_rows()
         else:
             rows = table.lookup(places)
-        return places, keys, fresh, equal, Part.ALL, None, rows
+        return places, keys, fresh, equal, Part.ALL, None, rows, left
 
 
-def _read_after(pipeline: Pipeline, number: int) -> list[str]:
-    """Return the columns that the head and the steps from some number on read."""
-    names = [term.name for term in pipeline.project if type(term) is Column]
-    for step in pipeline.steps[number:]:
-        names += step.columns()
-    return names
+def _read_after(pipeline: Pipeline, number: int, known: Columns) -> list[str]:
+    """Return the known columns that the head and the steps after some number read."""
+    names = {term.name for term in pipeline.project if type(term) is Column}
+    for step in pipeline.steps[number + 1 :]:
+        names.update(step.columns())
+    return [name for name in known if name in names]
 
 
 def _values(keys: Sequence[_Key], columns: Columns, count: int) -> list[Sequence[Any]]:
@@ -347,7 +353,7 @@ def _keys(keys: list[_Key], columns: Columns, count: int) -> Iterable[Any]:
 
 def _partners(read: _Read, columns: Columns, count: int) -> list[Collection[Any]]:
     """Return the rows of a scan that go with each row so far."""
-    places, keys, _, equal, part, derived, rows = read
+    places, keys, _, equal, part, derived, rows, _ = read
     found: list[Collection[Any]]
     if places:
         get = (rows if derived is None else derived.index(places)).get
@@ -366,7 +372,7 @@ def _partners(read: _Read, columns: Columns, count: int) -> list[Collection[Any]
 
 def _partnered(read: _Read, wanted: bool, columns: Columns, count: int) -> tuple[Columns, int]:
     """Keep the rows that have a partner, or those that have none."""
-    places, keys, _, equal, part, derived, held = read
+    places, keys, _, equal, part, derived, held, _ = read
     if not places or equal or part is not Part.ALL:
         return _keep(columns, [bool(rows) is wanted for rows in _partners(read, columns, count)])
     if derived is not None:
@@ -377,6 +383,16 @@ def _partnered(read: _Read, wanted: bool, columns: Columns, count: int) -> tuple
         return dict.fromkeys(columns, kept), len(kept)
     mask = list(map(has, asked))
     return _keep(columns, mask if wanted else list(map(not_, mask)))
+
+
+def _repeated(columns: Columns, found: list[Collection[Any]], total: int) -> Columns:
+    """Return each row as often as it has partners."""
+    if total == len(found) and all(found):
+        return columns
+    return {
+        name: [value for value, each in zip(column, found, strict=True) for _ in each]
+        for name, column in columns.items()
+    }
 
 
 def _keep(columns: Columns, mask: list[bool]) -> tuple[Columns, int]:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from lace.algebra import Budget, Part, RankTest, Scan, Test
-from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram, suits_loops
+from lace.engines.prepared import PreparedComponent, PreparedPipeline, PreparedProgram
 from lace.engines.quick import Answers, LoopWriter, code_of
 from lace.engines.relations import Relations, source_of
 from lace.engines.table import Table
@@ -128,21 +128,17 @@ class WholeProgram:
 
 def _suits(prepared: PreparedProgram, relations: Relations, sizes: Mapping[Predicate, int]) -> bool:
     """Tell whether a program and what it reads are small, and nothing was supplied that it derives."""
-    pipelines, derived = prepared.pipelines, prepared.derived
-    if MOST_ROWS < 0 or prepared.ranked or not all(map(suits_loops, pipelines)):
+    derived = prepared.derived
+    if MOST_ROWS < 0 or prepared.ranked or not prepared.loops or prepared.nodes > MOST_NODES:
         return False
-    if sum([len(pipeline.steps) + 1 for pipeline in pipelines]) > MOST_NODES:
+    if any(map(relations.size, derived)) or not derived.isdisjoint(prepared.views):
         return False
-    if any(map(relations.size, derived)):
-        return False
-    if not derived.isdisjoint([scan.view for scan in prepared.scans if scan.view is not None]):
-        return False
-    large = {predicate for predicate, size in sizes.items() if size > MOST_ROWS}
-    for scan in prepared.scans if large else ():
-        if scan.predicate in large:
-            source = source_of(scan, derived)
-            if source.name is None or len(relations.part(source)) > MOST_ROWS:
-                return False
+    if max(sizes.values(), default=0) > MOST_ROWS:
+        for scan in prepared.scans:
+            if sizes.get(scan.predicate, 0) > MOST_ROWS:
+                source = source_of(scan, derived)
+                if source.name is None or len(relations.part(source)) > MOST_ROWS:
+                    return False
     return True
 
 
