@@ -38,6 +38,21 @@ def test_a_child_that_does_not_end_is_killed() -> None:
     assert asyncio.run(run()) == b"hello"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["while True: os.write(1, b'y' * 4096)", "subprocess.Popen(['sleep', '60']); os.write(1, b'y' * 4096)"],
+    ids=["talks without end", "leaves its pipe to another"],
+)
+def test_a_child_whose_pipe_never_ends_is_not_waited_for(command: str) -> None:
+    async def run() -> bytes:
+        script = f"import os, subprocess\n{command}"
+        options = Options(command=(sys.executable, "-c", script), close_seconds=0.05)
+        async with asyncio.timeout(20), connect("stdio", options) as stream:
+            return await stream.read()
+
+    assert asyncio.run(run())[:1] == b"y"
+
+
 def test_a_file_is_no_stream(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("🪢: iltp/1\n", encoding="utf-8")

@@ -58,6 +58,9 @@ async def connect(address: Address = STDIO, options: Options = OPTIONS) -> Async
         if child.returncode is None:
             with suppress(ProcessLookupError):
                 child.kill()
+        # Whoever waits for a child waits for its pipes too, and one that nobody reads, or that somebody else
+        # keeps whom it started, never ends. Only the transport closes them all; asyncio hands it to nobody.
+        child._transport.close()  # type: ignore[attr-defined]
         await child.wait()
 
 
