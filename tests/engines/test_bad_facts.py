@@ -14,7 +14,8 @@ from lace.errors import FactError
 from lace.facts import ARITY, NO_PREDICATES, Fact, MixedArity, Predicate
 
 PROGRAM = compile_program(parse_program("A(X) :- B(X)."))
-BAD: dict[str, tuple[Any, ...]] = {
+BAD: dict[str, Any] = {
+    "text": "B('x')",
     "nine values": ("B", *"123456789"),
     "nothing at all": (),
     "no name": (5, "x"),
@@ -51,6 +52,14 @@ def test_a_refused_fact_leaves_nothing_behind(case: str, size: int) -> None:
     assert running.insert([("B", "new")]).all_facts() == {("A", "old"), ("A", "new")}
     database.add(MANY)
     assert database.evaluate(PROGRAM).result().count(Predicate("A", 1)) == len(MANY) + 1
+
+
+def test_one_fact_in_the_place_of_many_is_not_taken_apart() -> None:
+    running = Database().evaluate(PROGRAM)
+    for given in ("B('x')", ("B", "x"), ("B",)):
+        with pytest.raises(FactError, match="is text and no fact"):
+            running.insert(given)  # type: ignore[arg-type]
+    assert running.result().all_facts() == set()
 
 
 @pytest.mark.parametrize("size", [1, len(MANY)])

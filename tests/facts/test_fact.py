@@ -16,6 +16,7 @@ from lace.facts import (
     Fact,
     NotAPredicate,
     Predicate,
+    TextForFact,
     TooManyValues,
     ValueNotText,
     ValueTooLong,
@@ -99,6 +100,8 @@ def test_a_fact_has_a_name_and_at_most_eight_values() -> None:
         check_fact(("F", *"123456789"))
     with pytest.raises(NotAPredicate):
         check_fact(())
+    with pytest.raises(TextForFact, match="a fact is a tuple"):
+        check_fact("Edge('a','b')")  # type: ignore[arg-type]
     with pytest.raises(ValueNotText, match="no text"):
         check_fact(("F", 5))  # type: ignore[arg-type]
     with pytest.raises(NotAPredicate):

@@ -75,6 +75,13 @@ class NotAPredicate(FactError):
     text = "{name!r} is no predicate that facts can have: {reason}"
 
 
+class TextForFact(FactError):
+    """A text where a fact is meant."""
+
+    code = "fact/text"
+    text = "{given!r} is text and no fact: a fact is a tuple, predicate first, and several are a list of them"
+
+
 def check_predicate(name: str, arity: int) -> Predicate:
     """Return the predicate, or raise why there are no facts of it.
 
@@ -114,6 +121,8 @@ def check_value(value: str, limit: int = VALUE_BYTES) -> str:
 
 def check_fact(fact: Fact, limit: int = VALUE_BYTES) -> Fact:
     """Return the fact, or raise why it is none, or which value it may not hold."""
+    if isinstance(fact, str):
+        raise TextForFact(given=fact[:40])
     if not fact:
         raise NotAPredicate(name="", reason="a fact begins with its predicate")
     check_predicate(fact[0], len(fact) - 1)
