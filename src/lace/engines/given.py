@@ -16,12 +16,13 @@ def by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
         if not facts:
             return {}
         [fact] = facts
-        if type(fact) is str:
+        if isinstance(fact, str):
             check_fact(fact)
         return {_predicate(fact): [fact[1:]]}
     facts = facts if isinstance(facts, list | tuple) else list(facts)
     if str in set(map(type, facts)):
-        check_fact(next(fact for fact in facts if type(fact) is str))
+        for fact in facts:
+            check_fact(fact)
     sizes = set(map(len, facts))
     if 0 not in sizes and len(sizes) == 1 and len({fact[0] for fact in facts}) == 1:
         return {_predicate(facts[0]): [fact[1:] for fact in facts]}
