@@ -9,6 +9,7 @@ from lace.interlace import OwnAdvertisements
 from lace.record import Record, make_plex
 from lace.text import Tai
 from tests.interlace.pair import EXPOSE_ALL, Pair, make_pair
+from tests.interlace.test_advertise import Decided
 
 START = Tai("1640995200:000000000")
 GROUP_U = "AllowQueryRecord(V,P) :- _Viewer(V), Have(P), Field(P,'Group',_,'u')."
@@ -17,12 +18,14 @@ RECORDS: list[Record] = [make_plex("u" if n % 2 else "v", "ding", f"n/{n}", STAR
 
 def own_of(count: int) -> OwnAdvertisements:
     own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
-    own.ids = frozenset(record.id for record in RECORDS[:count])
+    ids = [record.id for record in RECORDS[:count]]
+    own.update(Decided(ids, ids))
     return own
 
 
 def test_a_set_is_had_by_one_at_a_time_and_the_oldest_goes_first() -> None:
-    sets = SendSets(6)
+    """Each record has two claims, and weighs three."""
+    sets = SendSets(18)
     for number, count in enumerate((2, 3, 2)):
         sets.keep(("E.plan", number, None), own_of(count))
     assert sets.take(("E.plan", 0, None)) is None, "seven records are more than six"
@@ -34,6 +37,26 @@ def test_a_set_is_had_by_one_at_a_time_and_the_oldest_goes_first() -> None:
     assert sets.take(("E.plan", 2, None)) is not None, "the same subject is kept once"
     sets.keep(("E.plan", 3, None), own_of(7))
     assert sets.take(("E.plan", 3, None)) is None, "more than all there is room for"
+    assert sets.take(("E.plan", 1, None)) is not None, "and nothing went for it"
+
+
+def test_whoever_makes_up_plans_fills_nothing() -> None:
+    sets = SendSets(sets=3)
+    taken, empty = own_of(2), own_of(0)
+    own_of(0).take_over(taken)
+    for number in range(9):
+        sets.keep((f"E.{number}", 0, None), empty)
+        sets.keep((f"E.{number}", 1, None), taken)
+        sets.keep((f"E.{number}", 2, None), own_of(1))
+    assert [number for number in range(9) if sets.take((f"E.{number}", 2, None))] == [6, 7, 8]
+    assert not any(sets.take((f"E.{number}", side, None)) for number in range(9) for side in (0, 1))
+
+
+def test_what_was_taken_over_counts_before_anything_is_said() -> None:
+    """A peer whose rules fail each second time must not let the sets grow."""
+    later = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+    later.take_over(own_of(4))
+    assert (len(later), later.weight, later.ids) == (4, 12, frozenset())
 
 
 def exchange_once(exposed: str, sets: SendSets) -> Pair:

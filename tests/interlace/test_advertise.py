@@ -216,8 +216,10 @@ def test_what_was_hashed_in_part_or_for_others_is_not_taken_over() -> None:
 
     record = ID + ".H3"
     broken, other, narrow = begin(), begin("Opq_c"), begin(schema=frozenset({"App"}))
+    broken.update(Decided([record], [record]))
+    more = [record, make_blob(b"more").id]
     with pytest.raises(StoreError):
-        broken.update(Unreadable([record], [record]))
+        broken.update(Unreadable(more, more))
     other.update(Decided([record], [record]))
     narrow.update(Decided([record], [record]))
     own = begin()
@@ -228,6 +230,8 @@ def test_what_was_hashed_in_part_or_for_others_is_not_taken_over() -> None:
     later = begin()
     later.take_over(own)
     assert len(later.tree) == 1
-    begin().take_over(own)
+    nobody = begin()
+    nobody.take_over(own)
+    assert len(nobody.tree) == len(own) == 0, "one has it at a time"
     assert later.update(Decided()) is False, "what it took over was never said"
     assert len(later.tree) == len(later.mirror) == 0

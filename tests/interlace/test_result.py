@@ -33,6 +33,11 @@ def test_a_result_has_the_fields_of_the_spec() -> None:
     assert (result.loops, result.complete, result.cause) == (2, True, Cause.FIXED_POINT)
 
 
+def test_a_result_is_shown_in_a_few_words_however_much_moved() -> None:
+    result = InterlaceResult(Cause.FIXED_POINT, received_hashes=tuple(str(n) for n in range(20_000)))
+    assert repr(result) == "<InterlaceResult fixed-point; received 20000 (0, 1, 2, …)>"
+
+
 def test_a_result_is_json() -> None:
     pair = make_pair(MANY, [], meddle=change_records(lambda raw: [raw[:-1] + b"?"]))
     result = pair.run()[1]

@@ -144,6 +144,7 @@ class Host:
 
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
         """Compile the local policy of a plan, and look up what is remembered of the link."""
+        self._subject = None
         try:
             self._policy = LocalPolicy(
                 agreed.plan,

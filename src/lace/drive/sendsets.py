@@ -8,7 +8,9 @@ Rules of this file:
    set, and whatever else is kept is taken out before anything is said.
 2. One exchange has a set at a time. Another that begins meanwhile hashes for itself, and the last one that
    ends is kept.
-3. So many records are kept in all. What was kept longest goes first.
+3. A peer chooses plans and fields, so both the sets and what is in them are bounded. What was kept longest
+   goes first, and what would not fit, or holds nothing, is not kept at all.
+4. How soon a first block comes tells a peer whether somebody under its plan was here lately, and no more.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from typing import Final
 from lace.interlace import OwnAdvertisements
 from lace.text import Verifier
 
-KEPT_RECORDS: Final = 200_000
-"""Each takes about 450 bytes."""
+KEPT_WEIGHT: Final = 200_000
+"""Records and their claims, about 100 MB of them."""
+KEPT_SETS: Final = 64
 
 Subject = tuple[str, int, Verifier | None]
 """A plan, our side of it, and who the peer proved to be."""
@@ -29,22 +32,34 @@ Subject = tuple[str, int, Verifier | None]
 class SendSets:
     """What the exchanges of one store hashed."""
 
-    def __init__(self, most: int = KEPT_RECORDS) -> None:
-        """Keep so many records in all."""
+    def __init__(self, most: int = KEPT_WEIGHT, sets: int = KEPT_SETS) -> None:
+        """Keep so much of so many sets."""
         self._most = most
-        self._kept: dict[Subject, OwnAdvertisements] = {}
+        self._sets = sets
+        self._kept: dict[Subject, tuple[OwnAdvertisements, int]] = {}
+        """With the weight of each."""
+        self._weight = 0
         self._lock = Lock()
 
     def take(self, subject: Subject) -> OwnAdvertisements | None:
         """Return what was kept, and keep it no longer."""
         with self._lock:
-            return self._kept.pop(subject, None)
+            return self._drop(subject)
 
     def keep(self, subject: Subject, own: OwnAdvertisements) -> None:
         """Keep what an exchange hashed that is over."""
+        weight = own.weight
+        if not 0 < weight <= self._most:
+            return
+        own.rest()
         with self._lock:
-            self._kept.pop(subject, None)
-            self._kept[subject] = own
-            total = sum([len(each.ids) for each in self._kept.values()])
-            while total > self._most:
-                total -= len(self._kept.pop(next(iter(self._kept))).ids)
+            self._drop(subject)
+            self._kept[subject] = own, weight
+            self._weight += weight
+            while self._weight > self._most or len(self._kept) > self._sets:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, subject: Subject) -> OwnAdvertisements | None:
+        own, weight = self._kept.pop(subject, (None, 0))
+        self._weight -= weight
+        return own

@@ -16,8 +16,6 @@ def by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
         if not facts:
             return {}
         [fact] = facts
-        if isinstance(fact, str):
-            check_fact(fact)
         return {_predicate(fact): [fact[1:]]}
     facts = facts if isinstance(facts, list | tuple) else list(facts)
     if str in set(map(type, facts)):
@@ -33,7 +31,7 @@ def by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
 
 
 def _predicate(fact: Fact) -> Predicate:
-    if not fact:
+    if not fact or isinstance(fact, str):
         check_fact(fact)
     name = fact[0]
     return (_checked if type(name) is str else check_predicate)(name, len(fact) - 1)

@@ -74,6 +74,19 @@ class OwnAdvertisements:
         """In the tree, and not in the mirror before somebody looks at it: a peer that has nothing, nobody
         compares with."""
 
+    def __len__(self) -> int:
+        """Return how many records are kept and hashed here; 0 where somebody took them over, or it failed."""
+        return 0 if self._hashed is None else len(self._hashed)
+
+    @property
+    def weight(self) -> int:
+        """About how much room that takes: one for each record, and one for each of its claims."""
+        return len(self) + sum(map(len, self._claims.values())) if len(self) else 0
+
+    def rest(self) -> None:
+        """Let go of what only this exchange needs: it is over."""
+        self.added = self.removed = frozenset()
+
     def take_over(self, other: OwnAdvertisements) -> None:
         """Take what another exchange hashed, where that was of the same sources, fields and formats.
 

@@ -58,6 +58,8 @@ def summarize(prefix: str, entries: Mapping[str, bytes]) -> Summary:
 
 Partition = tuple[Summary, Mapping[str, bytes]]
 """A summary, and the entries of the records that give it."""
+Groups = dict[str, dict[str, bytes]]
+"""Entries by record, by prefix."""
 Touched = dict[str, tuple[list[bytes], list[bytes]]]
 """By bucket, or by the empty prefix for all together: entries that came and entries that went."""
 
@@ -66,8 +68,9 @@ class Partitions:
     """A set of advertisement records by id, with their entries, that answers for every prefix.
 
     Records lie together while nobody asks about a part of them, then in buckets of two characters. The
-    sorted entries of a large partition are kept once its root was asked for, and follow the set. Every root
-    that was computed or confirmed is remembered until something below its prefix changes.
+    sorted entries of a large partition are kept once its root was asked for, and follow the set. A root
+    that was computed or confirmed is remembered until something below its prefix changes; those that only
+    `agreeing` looked at, below the buckets, are not.
     """
 
     __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size", "_together")
@@ -246,8 +249,8 @@ class Partitions:
         for each, entries in zip(wanted, held, strict=True):
             prefix = each.prefix
             if len(entries) == each.count:
-                kept = len(prefix) <= STANDARD_START
-                if each == (self.summary(prefix) if kept else summarize(prefix, entries)):
+                short = len(prefix) <= STANDARD_START
+                if each == (self.summary(prefix) if short else summarize(prefix, entries)):
                     found.append((each, entries))
         return found
 
@@ -315,10 +318,6 @@ class Partitions:
             found = {bucket[:length] for bucket in self._buckets_under(parent)}
             return [self.summary(prefix) for prefix in sorted(found)]
         return _summarize_groups(_group(self.under(parent), length))
-
-
-Groups = dict[str, dict[str, bytes]]
-"""Entries by record, by prefix."""
 
 
 def _group(entries: Mapping[str, bytes], length: int) -> Groups:

@@ -109,7 +109,8 @@ class PeerAdvertisements:
         self._expected: dict[str, Claims] = {}
         """In the tree and not in the claims: remembered, or sent to the peer since it last spoke."""
         self._touched: dict[str, Claims | None] = {}
-        """What was claimed of a record at the last evaluation, for those of which something else is now."""
+        """What was claimed of a record at the last evaluation that read claims, for those of which something
+        else is now."""
         self._changed = False
         self._listed = 0
         self._listed_bytes = 0

@@ -149,7 +149,8 @@ class Reconciliation:
 
     def ask(self) -> Asked:
         """Return what to ask in the next turn; nothing where all is known."""
-        self._guess([self._open[prefix] for prefix in sorted(self._fresh)])
+        # By length first: what lies in one bucket is taken apart once for each.
+        self._guess([self._open[prefix] for prefix in sorted(self._fresh, key=lambda p: (len(p), p))])
         self._fresh.clear()
         if self._open:
             self._asked = self._choose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from lace.errors import LaceError
 from lace.text import LinkId, PlanId, Verifier
@@ -31,6 +31,11 @@ class Cause(Enum):
     POLICY = "policy"
     """A policy does not compile or could not be evaluated."""
     STORE = "store"
+
+
+FEW: Final = 3
+"""So many records of a kind are named where a result is shown."""
+REPR_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,15 @@ class InterlaceResult:
     rejections: dict[str, LaceError] = field(default_factory=dict)
     unnamed: int = 0
     """How many more were rejected, not available or held back than are named here."""
+
+    def __repr__(self) -> str:
+        # Results are parts of events, and get printed: the names of all records are far too many for that.
+        told = [self.cause.value] if self.error is None else [self.cause.value, repr(self.error)[:REPR_CHARS]]
+        for name in ("received", "rejected", "not_available", "deferred", "sent", "held_back"):
+            hashes: tuple[str, ...] = getattr(self, f"{name}_hashes")
+            few = ", ".join(hashes[:FEW]) + (", …" if len(hashes) > FEW else "")
+            told += [f"{name} {len(hashes)} ({few})"] if hashes else []
+        return f"<InterlaceResult {'; '.join(told)}>"
 
     @property
     def complete(self) -> bool:

@@ -65,8 +65,8 @@ class Agreed:
     def claims_for(self, purpose: Purpose) -> Advertisements:
         """Return what the peer advertises, with what is new to an evaluation of this purpose.
 
-        Local modules read no advertisements. Where no `SelectHave` does, nothing of them decides who may be
-        sent what, and an evaluation that is made for that does without.
+        What holds back from sending, and what exposes, reads no advertisements. Where no `SelectHave` does,
+        nothing of them decides who may be sent what, and an evaluation for that is told of no change.
         """
         if purpose is Purpose.REQUEST or self.plan.select_have_uses_advertisements:
             return self.advertised.take_changes()

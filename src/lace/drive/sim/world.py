@@ -70,8 +70,9 @@ class SimStore:
     """So many of the next operations fail."""
     changes: int = 0
     cursor: Cursor | None = None
-    hashed: OwnAdvertisements | None = None
     """What a peer said last: of another day, or of another peer, and so often wrong."""
+    hashed: OwnAdvertisements | None = None
+    """What the last exchange hashed, whichever it was."""
 
     def _may_fail(self, what: str) -> None:
         if self.faults:
