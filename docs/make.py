@@ -61,9 +61,18 @@ The command line prints the sentence and ends with the exit code; with `--json` 
 
 def error_row(cls: type[LaceError]) -> str:
     """Write one row: the code, where the class is imported from, what it means and its sentence."""
-    package = ".".join(cls.__module__.split(".")[:2])
     says = f"{first_sentence(cls)} *{cell(cls.text)}*"
-    return f"| `{cls.code}` | {cls.exit_code} | `{package}.{cls.__name__}` | {says} |"
+    return f"| `{cls.code}` | {cls.exit_code} | `{door_of(cls)}.{cls.__name__}` | {says} |"
+
+
+def door_of(cls: type) -> str:
+    """Return the outermost package that gives a class away; what is at no door is in its own module."""
+    rooms = cls.__module__.split(".")
+    for depth in range(2, len(rooms)):
+        door = importlib.import_module(".".join(rooms[:depth]))
+        if cls.__name__ in getattr(door, "__all__", ()):
+            return door.__name__
+    return cls.__module__
 
 
 def descendants(cls: type[LaceError]) -> Iterator[type[LaceError]]:
@@ -85,8 +94,7 @@ def limits_page() -> str:
     """Write a table for each class of limits."""
     lines = [MADE, "", "# Limits", "", inspect.cleandoc(LIMITS_INTRO), ""]
     for cls in limit_classes():
-        package = ".".join(cls.__module__.split(".")[:2])
-        lines += [f"## {package}.{cls.__name__}", "", first_sentence(cls), ""]
+        lines += [f"## {door_of(cls)}.{cls.__name__}", "", first_sentence(cls), ""]
         lines += ["| limit | default | of what |", "|---|--:|---|"]
         notes = field_notes(cls)
         # `limit_classes` returns dataclasses only, which no type can say.

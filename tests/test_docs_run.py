@@ -28,6 +28,8 @@ from tests.package import modules
 
 ROOT = Path(__file__).parent.parent
 PAPERS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SERVING = {ROOT / "docs" / "howto" / "python.md"}
+"""Their Python opens sockets."""
 FENCE = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -94,7 +96,11 @@ def ids(paths: list[Path]) -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
-@pytest.mark.parametrize("path", having("python"), ids=ids(having("python")))
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.net] * (path in SERVING)) for path in having("python")],
+    ids=ids(having("python")),
+)
 def test_python_in_a_document_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_document(path, tmp_path, {"python"})

@@ -76,6 +76,14 @@ def test_a_concrete_error_can_be_caught_by_whoever_comes_through_the_door(cls: t
     assert getattr(door, cls.__name__) is cls
 
 
+def test_every_error_is_where_the_table_says() -> None:
+    named = re.findall(
+        r"^\| `[^`]+` \| \d+ \| `([\w.]+)\.(\w+)` \|", REFERENCE.read_text("utf-8"), re.MULTILINE
+    )
+    found = [getattr(import_module(module), name, name) for module, name in named]
+    assert set(found) == set(error_classes()), "make docs"
+
+
 def test_an_error_survives_the_way_to_another_process() -> None:
     error = LimitExceeded(limit="headers", bound=1024, seen=1025)
     again = pickle.loads(pickle.dumps(error))

@@ -74,6 +74,27 @@ def test_lace_gives_the_very_things_that_stand_behind_its_doors() -> None:
     assert typed == lace._DOOR_OF, "what a type checker sees is what is loaded"
 
 
+@pytest.mark.parametrize("door", ["lace", "lace.engines", "lace.pipeline", "lace.porcelain"])
+def test_a_type_checker_sees_every_name_that_is_loaded_late_and_no_other(door: str) -> None:
+    module = importlib.import_module(door)
+    assert module.__file__ is not None
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    seen = {
+        alias.name
+        for block in tree.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    loaded = getattr(module, "_ROOM_OF", None) or getattr(module, "_DOOR_OF", None) or module.__all__
+    assert seen == set(loaded)
+    # A `__getattr__` that it sees means to it that every name is there.
+    visible = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert "__getattr__" in vars(module)
+    assert "__getattr__" not in visible
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     module = typing.cast(ModuleType, lace)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

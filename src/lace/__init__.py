@@ -47,13 +47,14 @@ _DOORS = {
 }
 _DOOR_OF = {name: door for door, names in _DOORS.items() for name in names}
 
+if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _DOOR_OF:
-        raise AttributeError(f"module 'lace' has no attribute {name!r}")
-    value = getattr(import_module(_DOOR_OF[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _DOOR_OF:
+            raise AttributeError(f"module 'lace' has no attribute {name!r}")
+        value = getattr(import_module(_DOOR_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

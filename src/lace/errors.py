@@ -51,6 +51,11 @@ class LaceError(Exception):
         # Errors cross process borders (import workers, Spark): rebuild from the fields.
         return _rebuild, (type(self), self.fields)
 
+    @property
+    def sentence(self) -> str:
+        """What is said where the parts of an error of many are shown beside it."""
+        return str(self)
+
     def to_json(self) -> dict[str, Any]:
         """Return the error as a program reads it."""
         plain = {k: v if isinstance(v, int | str | None) else str(v) for k, v in self.fields.items()}

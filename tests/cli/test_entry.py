@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+from errno import ENOSPC
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +35,33 @@ def test_version_and_help_are_printed(run: Run) -> None:
     shown = helped.out.replace("\n", " ")
     assert all(f"    {command.name} " in shown for command in COMMANDS)
     assert "exit codes:" in helped.out
+
+
+class FullDisk(io.RawIOBase):
+    """Takes nothing until there is room."""
+
+    room = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self.room:
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+        return len(data)
+
+
+def test_help_that_cannot_be_written_is_an_error_and_its_text_is_utf8(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FullDisk()
+    with monkeypatch.context() as there:
+        # As in a locale that knows no UTF-8; the help of this verb has letters that are no ASCII.
+        there.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(disk), encoding="ascii"))
+        assert main(["serve", "--help"]) == 7
+        disk.room = True
+        assert main(["serve", "--help"]) == 0
+    assert capsys.readouterr().err == "lace: output: No space left on device [file/refused]\n"
 
 
 def test_no_verb_shows_the_help_and_is_wrong_usage(run: Run) -> None:

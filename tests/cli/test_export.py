@@ -34,6 +34,13 @@ def test_records_go_to_stdout_or_a_file(stocked: Run, home: Path) -> None:
     ]
 
 
+def test_what_is_no_json_does_not_go_to_stdout_with_json(stocked: Run) -> None:
+    for argv in (["export"], ["export", "-"], ["export", "--format", "csv"], ["gen"], ["ls", "--csv"]):
+        done = stocked(*argv, "--json")
+        assert (done.code, done.out, done.error["code"]) == (2, "", "cli/usage")
+    assert len(stocked("export", "--format", "jsonl", "--json").values) == 400
+
+
 @pytest.mark.parametrize("argv", [["out", "--shard-bytes", "20k"], ["out/", "--shard-bytes", "20k"]])
 def test_a_folder_gets_files_of_bounded_size_and_another_lace_takes_them(
     stocked: Run, home: Path, argv: list[str]

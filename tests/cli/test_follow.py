@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lace.porcelain import Lace
+from lace.transports import Stream
 from tests.cli.conftest import Run
 from tests.cli.servers import SECONDS, answering, kept_open, start
 from tests.porcelain.talking import OPEN, notes
@@ -52,3 +53,27 @@ def test_follow_brings_what_the_other_stores_and_comes_back_and_ends_on_a_signal
         following.communicate()
     with Lace.open(home, read_only=True) as mine:
         assert sum(1 for _ in mine.store.ids()) == 1
+
+
+async def silent(stream: Stream) -> None:
+    while await stream.read():
+        pass
+
+
+def test_follow_ends_as_its_last_try_did_and_asked_twice_at_once(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    with answering(home / "socket", silent) as where:
+        for address, signals, code in (
+            (f"unix:{home}/nobody", [signal.SIGINT], 9),
+            (where, [signal.SIGTERM, signal.SIGINT], 130),
+        ):
+            following = start("follow", address, "--policy", "open.policy", home=home)
+            try:
+                assert following.stdout is not None
+                assert following.stdout.readline()
+                for each in signals:
+                    following.send_signal(each)
+                _, errors = following.communicate(timeout=SECONDS)
+                assert (following.returncode, "Traceback" in errors) == (code, False), errors
+            finally:
+                following.kill()

@@ -51,6 +51,10 @@ def test_what_is_there_stays(run: Run, home: Path) -> None:
 
 def test_a_policy_goes_to_stdout(run: Run, home: Path) -> None:
     assert run("policy", "new", "group", "-").out.startswith("# Everything in a group")
+    [told] = run("policy", "new", "group", "-", "--json").values
+    assert told["name"] == "group"
+    assert told["text"] == run("policy", "new", "group", "-").out
+    assert told["cases"].startswith("# What group.policy must do.")
     assert list(home.iterdir()) == []
 
 

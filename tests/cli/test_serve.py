@@ -76,6 +76,9 @@ def test_a_policy_and_an_address_are_enough(lace: Run, home: Path) -> None:
     assert told.values == [
         {"addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"], "policy": "open.policy", "groups": []}
     ]
+    for missing in (["--store", "absent"], ["--lake", "."], ["--sign-as", "nobody"]):
+        told = lace("serve", "stdio", "--policy", "open.policy", "--check", *missing)
+        assert (told.code, told.out) == (1, ""), missing
     nowhere = lace("serve", "--policy", "open.policy", "--check", "--json")
     assert [each["code"] for each in nowhere.error["diagnostics"]] == ["serve/no-address"]
 
@@ -189,6 +192,14 @@ def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(ser
     follower.send_signal(signal.SIGCONT)
     follower.send_signal(signal.SIGINT)
     follower.wait(10)
+
+
+@pytest.mark.net
+def test_on_stdio_a_server_ends_as_its_one_exchange_did(servers: Servers) -> None:
+    pipes = {"stdin": subprocess.PIPE}
+    child = servers.start("serve", "stdio", "--store", "a", "--policy", "open.policy", **pipes)
+    child.communicate(b"no preface at all\n", timeout=30)
+    assert child.returncode == 5
 
 
 @pytest.mark.net

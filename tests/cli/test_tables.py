@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 
@@ -50,6 +51,27 @@ def test_on_a_terminal_a_short_table_is_drawn_without_markup(
     assert "[red]Name" in drawn
     assert "─" in drawn
     assert "\x1b[2J" not in drawn
+
+
+def test_on_a_narrow_terminal_each_field_has_its_line(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, row = ["id", "Group", "Name", "TAI"], ["P.Z3RQ51PN8g", "dörf", "", "2023-11-14 22:45:02Z"]
+    lines = ["P.Z3RQ51PN8g", "  Group: dörf", "  TAI: 2023-11-14 22:45:02Z"]
+    for columns, drawn in (("36", False), ("60", True)):
+        monkeypatch.setenv("COLUMNS", columns)
+        # Text is UTF-8 whatever the locale says.
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(sys.stdout.buffer, encoding="ascii"))
+        assert write_table(Terminal(as_json=False), head, [row] * 3) == 3
+        shown = capsysbinary.readouterr().out.decode()
+        assert "dörf" in shown
+        assert (shown.splitlines() == lines * 3) is not drawn
+    # An id is drawn in one line or not at all.
+    row[2] = f"V.{'x' * 43}.H3"
+    for columns in ("70", "90"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert write_table(Terminal(as_json=False), head, [row]) == 1
+        assert row[2] in capsysbinary.readouterr().out.decode()
 
 
 def test_a_long_table_is_aligned_on_a_terminal_too(capsys: pytest.CaptureFixture[str]) -> None:

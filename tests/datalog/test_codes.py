@@ -24,6 +24,7 @@ EXAMPLES = {
     "L-106": ("datalog", "A('\\n') :- true."),
     "L-107": ("datalog", 'A("x") :- true.'),
     "L-108": ("datalog", "# why"),
+    "L-109": ("datalog", "\ufeffA() :- true."),
     "L-201": ("datalog", "A() :- ."),
     "L-202": ("datalog", "A() :- true"),
     "L-203": ("datalog", "A() :- true. B() :- true."),

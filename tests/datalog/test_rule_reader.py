@@ -93,7 +93,7 @@ def test_names_that_begin_with_an_underscore_are_no_terms(term: str) -> None:
         ("A(X) :- B(X); C(X).", "L-104"),
         ("A(X) <- B(X).", "L-104"),
         ("A(X) :- B(X) & C(X).", "L-104"),
-        ("\ufeffA(X) :- B(X).", "L-104"),
+        ("\ufeffA(X) :- B(X).", "L-109"),
         ("A(X)\u00a0:- B(X).", "L-104"),
         ("A('x) :- true.", "L-105"),
         ("A('x\\') :- true.", "L-105"),

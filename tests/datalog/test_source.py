@@ -11,7 +11,7 @@ from lace.datalog.source import read_source
 from tests.datalog.asking import errors
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_characters="\r")))
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\r")).map(lambda text: text.lstrip("\ufeff")))
 def test_lines_know_where_they_start(text: str) -> None:
     raw = text.encode()
     for source in (read_source(text), read_source(raw)):
@@ -32,6 +32,14 @@ def test_bytes_that_are_no_utf8_lose_their_line_and_no_other() -> None:
     assert [(line.number, line.text) for line in source.lines] == [(1, "é"), (3, "c")]
     [diagnostic] = source.report.diagnostics()
     assert (diagnostic.code, diagnostic.span) == ("L-101", Span(2, 1, 2, 4))
+
+
+def test_a_byte_order_mark_is_told_as_what_it_is_at_the_beginning_alone() -> None:
+    rule = "A(X) :- B(X)."
+    for text in (f"\ufeff{rule}\n{rule};", f"\ufeff{rule}\n{rule};".encode()):
+        assert errors(text) == ["L-109", "L-203"]
+        assert [line.number for line in read_source(text).lines] == [2]
+    assert errors(f"{rule}\n\ufeffB() :- true.") == ["L-104"]
 
 
 def test_half_a_surrogate_pair_is_no_text() -> None:

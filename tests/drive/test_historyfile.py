@@ -118,7 +118,7 @@ def test_damage_in_the_middle_of_an_exchange_says_that_it_must_begin_anew(path: 
     history = FileHistory(path)
     for times in (1, 2):
         numbers = [history.begin(Beginning(at(6))) for _ in range(2)]
-        history.close()
+        history.release()
         spoil(path)
         with pytest.raises(HistoryReplaced) as caught:
             history.note(numbers[0], [leaving(1, IDS[0])])

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped
+from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, NoClock
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database
 from lace.facts import Fact, Predicate
@@ -84,6 +84,8 @@ def test_a_deadline_is_kept_by_the_clock_that_is_given() -> None:
     budget = Budget(EvaluationLimits(seconds=5), now=lambda: next(ticks))
     with pytest.raises(EvaluationStopped, match="seconds"):
         Database(chain(600)).evaluate(compile_program(parse_program(ROUNDS)), budget)
+    with pytest.raises(NoClock, match=r"0.05 seconds needs a clock.*now=time.monotonic"):
+        Budget(EvaluationLimits(seconds=0.05))
 
 
 def test_memory_is_refused_before_it_is_taken() -> None:

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lace.porcelain import Lace, WrongArgument
+from lace.datalog import parse_program
+from lace.drive import FileHistory
+from lace.errors import InputError
+from lace.porcelain import (
+    InsideALoop,
+    Keyring,
+    Lace,
+    NotATime,
+    NotBegun,
+    Rehearsal,
+    UnknownOption,
+    Workbench,
+    WrongArgument,
+    converge_lakes,
+    parse_policy,
+    read_policy,
+)
+from lace.stores import ReadOnly, StoreClosed
+from tests.porcelain.talking import OPEN, Answering, notes, policy, stocked
+
+NOWHERE = "unix:/nowhere"
 
 
 @pytest.mark.parametrize(
@@ -17,6 +41,9 @@ from lace.porcelain import Lace, WrongArgument
         ({"sign": "alice"}, "sign is a Secret"),
         ({"extra": {"Tag": "food"}}, "extra is pairs of name and value, both text; 'Tag' was given"),
         ({"extra": [("Tag", 1)]}, "extra is pairs"),
+        ({"name": 5}, "name is text"),
+        ({"links": "//u//notes//first"}, "links is a list of targets"),
+        ({"links": [notes("a", 1)[0]]}, "link is a target or a pair"),
     ],
 )
 def test_a_mistaken_argument_is_told_and_nothing_is_stored(given: dict[str, Any], words: str) -> None:
@@ -35,7 +62,185 @@ def test_one_text_is_one_condition() -> None:
         assert len(list(lace.ls(where="Group"))) == 2
 
 
-def test_a_limit_below_nothing_is_told() -> None:
-    with Lace() as lace, pytest.raises(WrongArgument) as told:
-        lace.ls(limit=-1)
-    assert str(told.value) == "limit is None, or a number from 0 on; -1 was given"
+@pytest.mark.parametrize("limit", [-1, 1.5, "2", True])
+def test_what_is_no_limit_is_told(limit: Any) -> None:
+    bench = Workbench()
+    bench.use(parse_program("T('a') :- true."))
+    evaluated = bench.evaluate()
+    with Lace() as lace:
+        calls: list[Callable[..., Any]] = [
+            lambda: lace.ls(limit=limit),
+            lambda: lace.history(limit=limit),
+            lambda: bench.ask("T(X)", limit=limit),
+            lambda: evaluated.facts(limit=limit),
+        ]
+        for call in calls:
+            with pytest.raises(WrongArgument) as told:
+                call()
+            assert str(told.value) == f"limit is None, or a number from 0 on; {limit!r} was given"
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "words"),
+    [
+        (
+            "sync",
+            {"require_peer": "V.x"},
+            "there is no option require_peer (did you mean expected?); there are ",
+        ),
+        ("sync", {"secret": 5}, "there is no option secret (did you mean sign?)"),
+        ("sync", {"stays_open": True}, "there is no option stays_open"),
+        ("interlace", {"stay_open": True}, "there is no option stay_open (did you mean stays_open?)"),
+        ("follow", {"backof": 1}, "there is no option backof"),
+        ("deliver", {"operation": None}, "there is no option operation"),
+        ("fetch", {"expcted": "V.x"}, "there is no option expcted (did you mean expected?)"),
+        ("sync", {"sign": "me"}, "sign is a Secret"),
+        ("follow", {"expected": 5}, "expected is the verifier of the peer"),
+        ("deliver", {"timeout": "5"}, "timeout is a number of seconds"),
+        ("interlace", {"prove_in_clear": "no"}, "prove_in_clear is True or False"),
+        ("interlace", {"stays_open": "no"}, "stays_open is True or False"),
+    ],
+)
+def test_an_option_that_is_not_known_or_not_understood_is_refused_at_the_call(
+    verb: str, asked: dict[str, Any], words: str
+) -> None:
+    given = policy(OPEN)
+    with stocked(notes("a", 1)) as lace:
+        place = {"fetch": (NOWHERE, "//u//a//a/0"), "deliver": (NOWHERE, "//u//a//a/0")}
+        with pytest.raises(WrongArgument) as told:
+            getattr(lace, verb)(*place.get(verb, (NOWHERE,)), policy=given, **asked)
+        assert str(told.value).startswith(words)
+        with pytest.raises(UnknownOption, match=r"wher \(did you mean where\?\)"):
+            lace.ls("Name", wher=["Name=a"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(None, "NoneType"), (b"[select]", "bytes"), (OPEN, "the text of one, for parse_policy, was given")],
+)
+def test_what_is_no_policy_is_told_by_all_that_take_one(given: Any, words: str) -> None:
+    with stocked(notes("a", 1)) as lace:
+        calls: list[Callable[[], Any]] = [
+            lambda: read_policy(given),
+            lambda: lace.sync(NOWHERE, given),
+            lambda: lace.follow(NOWHERE, given),
+            lambda: lace.interlace(NOWHERE, policy(OPEN)).change_policy(given),
+            lambda: Rehearsal(Workbench()._facts.database, given),
+            lambda: converge_lakes("here", "there", (policy(OPEN), given)),
+        ]
+        if given is not None:  # which fetches and delivers without a policy
+            calls.append(lambda: lace.fetch(NOWHERE, "//u//a//a/0", given))
+            calls.append(lambda: lace.deliver(NOWHERE, "//u//a//a/0", policy=given))
+        for call in calls:
+            with pytest.raises(
+                WrongArgument, match=r"^policy is the path of a policy file, or what read"
+            ) as told:
+                call()
+            assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda lace, _: Lace("folder"), r"Lace\.open\(path\) opens one"),
+        (lambda lace, _: Workbench(lace), r"such as lace\.store"),
+        (lambda lace, _: Rehearsal(lace, policy(OPEN)), r"ResidentFacts\(lace\.store\)\.database"),
+        (lambda lace, _: Workbench().use("T('a') :- true."), r"parse_program\(text\)"),
+        (lambda lace, note: lace.get(note), r"a record, and not its \.id, was given"),
+        (lambda lace, _: lace.get(None), "reference is text: an id"),
+        (lambda lace, note: lace.rm([note.id]), r"one by one, as with \*ids"),
+        (lambda lace, note: lace.deliver(NOWHERE), "one at least; none was given"),
+        (lambda lace, note: lace.fetch(NOWHERE, note), r"not its \.id"),
+        (lambda lace, _: lace.sync(5, policy(OPEN)), "address is text"),
+        (lambda lace, _: lace.import_records(b"B."), r"io\.BytesIO\(data\)"),
+        (lambda lace, _: lace.export_table("t", format="xml"), "format is 'jsonl' or 'csv'; 'xml' was given"),
+        (lambda lace, _: lace.put_records("P."), "records is a list of records"),
+        (lambda lace, _: Keyring(5), "folder is the path"),
+        (lambda lace, _: converge_lakes("a", "b", policy(OPEN)), "policies is two"),
+    ],
+)
+def test_mistakes_that_are_easily_made_are_told(call: Callable[..., Any], words: str) -> None:
+    moment: Any = datetime.now(UTC)
+    with Lace() as lace:
+        note = lace.put(b"one", group="u", app="notes", name="first")
+        with pytest.raises(WrongArgument, match=words):
+            call(lace, note)
+        with pytest.raises(NotATime, match="datetime"):
+            lace.put(b"two", group="u", app="notes", name="second", tai=moment)
+        assert lace.stat().records["P"] == 1
+
+
+def test_text_stands_for_facts_and_predicates() -> None:
+    bench = Workbench()
+    bench.use(parse_program("T(X) :- N(X)."))
+    assert (bench.give("N('a')"), bench.give(["N('b')", ("N", "c")])) == (1, 2)
+    assert bench.why("T('a')") == bench.why(("T", "a")) is not None
+    assert bench.why_not("T('z')") == bench.why_not(("T", "z"))
+    evaluated = bench.evaluate("T/1")
+    assert list(evaluated.facts(["T/1"])) == list(evaluated.facts("T/1")) == list(evaluated.facts())
+    wrong: Any
+    for wrong in ("T", "T(X)", 5, ["T", "a"]):
+        with pytest.raises(InputError):
+            bench.why(wrong)
+
+
+def test_keys_are_in_a_folder_that_may_be_text(tmp_path: Path) -> None:
+    ring = Keyring(str(tmp_path / "keys"))
+    secret = ring.create("me", b"m" * 32)
+    ring.backup(str(tmp_path / "copy"))
+    other = Keyring(tmp_path / "other")
+    assert other.restore(str(tmp_path / "copy")) == ("me",)
+    assert other.load("me").verifier == secret.verifier
+    assert repr(ring) == f"<Keyring {tmp_path / 'keys'}>"
+
+
+def test_an_event_loop_is_not_stopped(recwarn: pytest.WarningsRecorder) -> None:
+    async def call() -> None:
+        Lace().sync(NOWHERE, policy(OPEN))
+
+    with pytest.raises(InsideALoop, match=r"async with lace\.interlace"):
+        asyncio.run(call())
+    assert not recwarn.list
+
+
+def test_what_is_asked_of_an_exchange_before_it_begins_is_told() -> None:
+    exchange = Lace().interlace(NOWHERE, policy(OPEN))
+    assert repr(exchange) == "<Interlacing unix:/nowhere: not begun>"
+    calls: list[Callable[[], Any]] = [
+        exchange.progress,
+        lambda: exchange.proven,
+        lambda: asyncio.run(exchange.result()),
+        lambda: exchange.change_policy(policy(OPEN)),
+    ]
+    for call in calls:
+        with pytest.raises(NotBegun, match="unix:/nowhere has not begun"):
+            call()
+
+
+def test_a_lace_that_is_closed_or_read_only_says_so_before_it_does_anything(tmp_path: Path) -> None:
+    with Lace.init(tmp_path) as lace:
+        lace.sync(NOWHERE, policy(OPEN), over=Answering().connect)
+        entries = lace.history()
+        assert repr(lace) == f"<Lace {tmp_path / '.lace' / 'store.sqlite'}>"
+    assert repr(lace).endswith(" (closed)>")
+    assert repr(Lace()) == "<Lace in memory>"
+    calls: list[Callable[[], Any]] = [
+        lambda: next(entries),
+        lambda: lace.history(),
+        lambda: lace.exchange(1),
+        lambda: lace.sync(NOWHERE, parse_policy(OPEN)),
+    ]
+    for call in calls:
+        with pytest.raises(StoreClosed):
+            call()
+    assert isinstance(lace._history, FileHistory)
+    assert lace._history._opened is None
+    with Lace.open(tmp_path, read_only=True) as lace:
+        calls = [
+            lambda: lace.sync(NOWHERE, policy(OPEN)),
+            lambda: lace.follow(NOWHERE, policy(OPEN)),
+            lambda: lace.fetch(NOWHERE, "//u//a//a/0"),
+        ]
+        for call in calls:
+            with pytest.raises(ReadOnly, match="an exchange stores"):
+                call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from lace.iltp import PhaseEnd as Blank
 from lace.iltp import Preface, Writer, make_fact_block, make_record, make_resource
-from lace.porcelain import Capture, CaptureWriter, NotACapture
+from lace.porcelain import Capture, CaptureWriter, FileRefused, NotACapture
 from lace.text import parse_tai
 from tests.porcelain.talking import notes
 
@@ -47,6 +48,16 @@ def capture(*said: tuple[bool, bytes]) -> bytes:
 
 def played(raw: bytes, forth: bool) -> bytes:
     return b"".join(piece.data for piece in Capture(io.BytesIO(raw)).pieces() if piece.forth is forth)
+
+
+def test_a_capture_that_cannot_be_written_is_told_by_its_name(tmp_path: Path) -> None:
+    with (tmp_path / "talk.capture").open("wb") as file:
+        writer = CaptureWriter(file, "here", "there", BEGAN, lambda: 0.0)
+    with (tmp_path / "talk.capture").open("rb") as unwritable:
+        writer._file = unwritable
+        # Not what the system says: that would be taken for a connection that broke.
+        with pytest.raises(FileRefused, match=r"talk\.capture: "):
+            writer(True, STREAM)
 
 
 @given(st.lists(st.integers(1, len(STREAM)), max_size=12), st.booleans())

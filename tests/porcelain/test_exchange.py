@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -247,7 +248,7 @@ def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPat
     assert len(ids(answering.lace.store)) == 60
 
 
-def test_an_open_exchange_goes_on_under_another_policy() -> None:
+def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
     answering = Answering(
         stocked(notes("a", 2) + notes("b", 3, group="v")),
         OPEN.replace("'u'", "'v'"),
@@ -256,6 +257,7 @@ def test_an_open_exchange_goes_on_under_another_policy() -> None:
     everything = OPEN.replace(", Field(P,'Group',_,'u')", "").replace(
         ", AdvertisedField(P,S,'Group',_,'u')", ""
     )
+    (tmp_path / "all.policy").write_text(everything)
 
     async def run() -> list[int]:
         seen = []
@@ -263,7 +265,7 @@ def test_an_open_exchange_goes_on_under_another_policy() -> None:
             async for observed in exchange:
                 if type(observed).__name__ == "RoundEnded":
                     seen.append(exchange.progress().received)
-                    exchange.change_policy(parse_policy(everything)) if len(seen) == 1 else exchange.finish()
+                    exchange.change_policy(tmp_path / "all.policy") if len(seen) == 1 else exchange.finish()
         return seen
 
     assert asyncio.run(run()) == [0, 3]

@@ -34,6 +34,8 @@ def test_every_fault_is_told_with_its_line_and_nothing_is_taken() -> None:
     assert str(error) == "f: 5 of its lines are no facts; nothing of it was taken"
     assert error.details()[0].startswith("f:2: 'Have(a)' is no fact line")
     assert error.to_json()["faults"][2]["line"] == 5
+    [fault] = faults(b"\xef\xbb\xbfHave('a')\nHave('b')\n").faults
+    assert (fault.line, "byte order mark" in fault.reason) == (1, True)
 
 
 def test_very_many_faults_are_counted_and_the_first_kept() -> None:

@@ -95,6 +95,26 @@ def test_what_trying_again_cannot_mend_is_the_end() -> None:
         assert last.retry_seconds is None
 
 
+def test_what_is_stopped_while_it_connects_does_not_wait_for_the_connection() -> None:
+    stop = asyncio.Event()
+
+    class Hanging(Answering):
+        @asynccontextmanager
+        async def connect(self, address: str, options: Options) -> AsyncIterator[Stream]:
+            stop.set()
+            await asyncio.Event().wait()
+            yield
+
+    async def run() -> list[Followed]:
+        async with asyncio.timeout(5):
+            return [event async for event in follow(lambda: interlacing(Lace(), Hanging()), stop=stop)]
+
+    [last] = asyncio.run(run())
+    assert isinstance(last, Disconnected)
+    assert isinstance(last.error, NotReached)
+    assert last.retry_seconds is None
+
+
 def test_a_script_iterates_and_closing_ends_the_exchange() -> None:
     answering = Answering(stocked(notes("a", 2)), choices=ExchangeChoices(stays_open=True))
     lace = Lace()

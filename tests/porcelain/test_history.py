@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import NoSuchExchange, interlace_in_process
+from lace.drive import FileHistory, NoSuchExchange, interlace_in_process
 from lace.porcelain import Lace
 from lace.porcelain.place import history_file
 from tests.interlace.pair import Clock
@@ -58,7 +58,8 @@ def test_a_history_that_breaks_is_told_and_the_exchange_goes_on(
         lace.put_records([FIRST])
         exchange(End(lace), End())
         party, other = End(lace).party(0), End().party(1)
-        lace.kept.close()
+        assert isinstance(lace.kept, FileHistory)
+        lace.kept.release()
         file = tmp_path / ".lace" / "history.sqlite"
         file.write_bytes(b"x" * 10_000)
         lace.put_records([OTHER])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from lace.drive import ExchangeEnded, Observed, PlanChanged, RecordArrived, Roun
 from lace.errors import TextError
 from lace.interlace import Cause
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, PolicyRefused, run_sync
-from lace.transports import NotReached, Stream
+from lace.transports import NotReached, Options, Stream, make_pipe
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 from tests.porcelain.talking import interlacing as make
 
@@ -111,7 +113,7 @@ def test_a_script_is_told_the_progress_and_the_result() -> None:
     assert (len(result.received_hashes), len(result.sent_hashes)) == (3, 2)
     last, standing = exchange.progress(), exchange.standing()
     assert (last.received, last.sent, last.phase) == (3, 2, "closed")
-    assert seen[0].phase == "begin"
+    assert (seen[0].phase, seen[-1]) == ("begin", last)
     assert standing is not None
     assert (standing.stored, standing.exposed, standing.may_send) == (9, 9, 5)
 
@@ -130,6 +132,22 @@ def test_time_that_is_over_ends_with_what_came() -> None:
 
     result = run_sync(make(Lace(), Silent(), timeout=0.05))
     assert result.cause is Cause.ROUND_TIMEOUT
+
+
+def test_what_does_not_end_after_a_time_that_is_over_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lingering(Answering):
+        @asynccontextmanager
+        async def connect(self, address: str, options: Options) -> AsyncIterator[Stream]:
+            near, _far = make_pipe(options)
+            yield near
+            await asyncio.Event().wait()  # a child that does not go
+
+    async def run() -> Cause:
+        async with asyncio.timeout(5), make(Lace(), Lingering(), timeout=0.05) as exchange:
+            return (await exchange.result()).cause
+
+    monkeypatch.setattr("lace.porcelain.interlacing.LEAVE_SECONDS", 0.01)
+    assert asyncio.run(run()) is Cause.ROUND_TIMEOUT
 
 
 def test_what_keeps_an_exchange_from_beginning_is_raised(tmp_path: Path) -> None:

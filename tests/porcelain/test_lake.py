@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lace.datalog import check_proof, parse_program
-from lace.facts import RECORD_PREDICATES, Predicate, facts_of_record
-from lace.porcelain import NoSuchTable, SparkLake, Workbench, generate
+from lace.facts import RECORD_PREDICATES, NotAPredicate, Predicate, facts_of_record
+from lace.porcelain import AmbiguousAnswers, FrameNotRead, NoSuchTable, SparkLake, Workbench, generate
 from lace.stores import MemoryStore
 from tests.sparkling import spark as spark
 
@@ -75,6 +75,23 @@ def test_a_frame_is_a_relation_for_rules(lake: SparkLake) -> None:
     assert lake.evaluate(RULES, frames={"Skipped": repeated})["Selected"].count() == all_of_them - 3
     with pytest.raises(RecordFactsAreTheLakes, match="Have/1"):
         lake.evaluate(RULES, frames={"Have": skipped})
+    wide = skipped.selectExpr("id", "id AS again")
+    for name in ("Skipped", "Have"):
+        with pytest.raises(FrameNotRead, match=f"frame {name} has 2 columns, and the rules read {name}/1"):
+            lake.evaluate(RULES, frames={name: wide})
+    with pytest.raises(NotAPredicate, match=r"'Skipped/1' .* under the name alone"):
+        lake.workbench(frames={"Skipped/1": skipped})
+    assert "Selected" in lake.evaluate(RULES, frames={"Other": wide}), "as facts that no rule reads"
+
+
+def test_predicates_of_one_name_are_told_apart_by_their_arity(lake: SparkLake) -> None:
+    found = lake.evaluate("A(P) :- Have(P).\nA(P,V) :- Field(P,'Group',_,V).\nB(P) :- A(P).")
+    assert (list(found), len(found)) == (["A/1", "A/2", "B"], 3)
+    assert (found["A/1"].columns, found["A/2"].columns) == (["c0"], ["c0", "c1"])
+    assert found["B"].columns == found["B/1"].columns == ["c0"]
+    assert ("A" in found, "A/3" in found, found.get("A/3")) == (True, False, None)
+    with pytest.raises(AmbiguousAnswers, match="called A: ask for one of A/1, A/2"):
+        _ = found["A"]
 
 
 def test_reasons_are_those_of_a_store(lake: SparkLake, bench: Workbench) -> None:

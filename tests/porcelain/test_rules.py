@@ -48,7 +48,10 @@ def test_everything_that_is_wrong_is_carried_with_the_name_of_the_file(tmp_path:
     with pytest.raises(RulesRefused) as caught:
         bad.program()
     error = caught.value
-    assert str(error) == f"{tmp_path}/bad: 2 errors, 1 warning"
+    assert error.sentence == error.to_json()["error"] == f"{tmp_path}/bad: 2 errors, 1 warning"
+    head, *lines = str(error).split("\n")
+    assert (head, len(lines)) == (error.sentence, 3)
+    assert lines[0].startswith("  line 1: X in the head is not bound [L-301]; ")
     assert [d.code for d in error.diagnostics] == [d.code for d in bad.check()]
     assert f"  --> {tmp_path}/bad:1:3" in error.details()
     told = error.to_json()
@@ -133,7 +136,7 @@ def test_a_goal_is_one_fact(tmp_path: Path) -> None:
             read_goal(text)
     with pytest.raises(RulesRefused) as caught:
         read_goal("Edge(a)")
-    assert str(caught.value) == "the fact: 1 error"
+    assert str(caught.value).startswith("the fact: 1 error\n  line 1: a is no term [L-205]; ")
 
 
 def test_a_question_that_does_not_parse_is_refused_like_rules() -> None:

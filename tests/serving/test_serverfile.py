@@ -119,6 +119,12 @@ def test_a_group_has_what_stands_above_the_groups_unless_it_says_otherwise(folde
         assert found.terms_of(visitor).rounds == (90 if name == "friends" else 9)
 
 
+def test_what_is_given_beside_a_file_may_hold_blanks_and_a_hash(folder: Path) -> None:
+    found = read(folder, FULL, ("address", "unix:/run/a b"), ("log", "log #1"))
+    assert [str(each) for each in found.addresses] == ["unix:/run/a b"]
+    assert found.log == Path("log #1")
+
+
 def test_what_is_given_beside_a_file_wins(folder: Path) -> None:
     found = read(
         folder, FULL, ("address", "stdio"), ("metrics", "0"), ("policy", str(folder / "town.policy"))
@@ -133,6 +139,7 @@ def test_what_is_given_beside_a_file_wins(folder: Path) -> None:
     ("line", "code", "words"),
     [
         ("adress stdio", "serve/word", "did you mean address?"),
+        ("\ufeffaddress stdio", "serve/word", "byte order mark"),
         ("peers V.x", "serve/word", "in a group"),
         ("xyzzy 1", "serve/word", "words are"),
         ("metrics", "serve/value", "takes one value"),
@@ -164,6 +171,20 @@ def test_what_is_wrong_has_a_code_a_line_and_advice(folder: Path, line: str, cod
     assert code in found
     assert found[code].span.line >= 3
     assert words in "\n".join(caught.value.details())
+
+
+def test_the_first_faults_stand_in_the_error_itself(folder: Path) -> None:
+    (folder / "bad.policy").write_text("[select]\nnonsense\n")
+    with pytest.raises(ServerRefused) as caught:
+        read(folder, "address stdio\npolicy bad.policy\nfirst\nsecond\nthird\n")
+    head, *lines = str(caught.value).split("\n")
+    assert head == caught.value.sentence == caught.value.to_json()["error"]
+    assert [line[:8] for line in lines[:3]] == ["  line 3", "  line 4", "  line 5"]
+    assert lines[3].startswith("  and ")
+    last = caught.value.details()[-1]
+    assert last.endswith("bad.policy: 1 error [policy/refused]"), "what stands above it is not said again"
+    with pytest.raises(ServerRefused, match=r"bad\.policy, line 2: "):
+        read(folder, "address stdio\npolicy bad.policy\n")
 
 
 def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:

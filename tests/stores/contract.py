@@ -28,6 +28,7 @@ from lace.record import Accepted, RecordReader, Rejected, make_blob
 from lace.stores import (
     Added,
     Forgotten,
+    NotRecordIds,
     NotStored,
     Refused,
     Removed,
@@ -248,6 +249,24 @@ class StoreContract:
         assert store.forgotten() == sorted([sample(9).id, sample(8).id])
         assert store.version() == version
         assert store.put_many([sample(9)], arriving=True) == [Refused(sample(9).id)]
+
+    def test_what_names_no_records_is_refused_and_nothing_is_kept(self, store: Store) -> None:
+        store.put_many(samples(0, 3))
+        version, foreign = store.version(), sample(0).id.replace(".H3", ".Q9")
+        for change in (store.remove, store.forget, store.allow):
+            with pytest.raises(NotRecordIds, match="put it into a list; nothing was changed"):
+                change(sample(1).id)  # type: ignore[arg-type]  # a text is a sequence of letters
+            with pytest.raises(NotRecordIds, match="give a list of record ids"):
+                change(sample(1))  # type: ignore[arg-type]  # what is no list at all
+        for change in (store.remove, store.forget):
+            with pytest.raises(NotRecordIds, match=r"'B\.x' is no record id"):
+                change([sample(1).id, RecordId("B.x")])
+            with pytest.raises(NotRecordIds, match=f"a {type(sample(2)).__name__} is no record id"):
+                change([sample(2)])  # type: ignore[list-item]  # a record in place of its id
+        assert (store.version(), store.forgotten()) == (version, [])
+        assert store.allow([RecordId("B.x")]) == []
+        store.forget(RecordId(each) for each in (foreign,))
+        assert store.forgotten() == [foreign]
 
     # Rot
 

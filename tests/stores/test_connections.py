@@ -16,6 +16,7 @@ from lace.stores import (
     CannotOpen,
     Forked,
     Locked,
+    NeedsFile,
     ReadOnly,
     SqliteStore,
     UnreadableLog,
@@ -161,6 +162,9 @@ def test_a_folder_that_is_missing_is_a_clear_error(tmp_path: Path) -> None:
     assert "folder exists" in str(caught.value)
     with pytest.raises(Unavailable):
         SqliteStore(tmp_path)
+    for name in ("", ":memory:"):
+        with pytest.raises(NeedsFile, match=r"needs a file.*lace.stores.MemoryStore"):
+            SqliteStore(name)
 
 
 def test_a_store_that_another_one_holds_is_locked_for_a_bounded_time(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from lace.errors import TextError
 from lace.text import (
     ALPHABET,
     BadFill,
+    IdFill,
     NotAnId,
     digest,
     encode,
@@ -213,3 +214,6 @@ def test_an_error_shows_what_was_given_and_no_more_than_its_beginning() -> None:
         parse_verifier("x\x1b[31m" * 100)
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 400
+    mistyped = f"B.{'A' * 43}.H3"
+    with pytest.raises(IdFill, match=f"'{mistyped}' is no record id: its last symbol 'A'"):
+        parse_record_id(mistyped)

@@ -2,7 +2,7 @@
 
 from lace.algebra.builtins import OPERATORS, int_compare, is_decimal, lex_compare, text_shape
 from lace.algebra.engine import Engine, Evaluation, Result
-from lace.algebra.limits import LIMITS, Budget, EvaluationLimits, EvaluationStopped, rule_name
+from lace.algebra.limits import LIMITS, Budget, EvaluationLimits, EvaluationStopped, NoClock, rule_name
 from lace.algebra.nodes import (
     AntiJoin,
     Column,
@@ -36,9 +36,9 @@ from lace.algebra.show import show_component, show_program
 __all__ = [
     "LIMITS", "OPERATORS", "PASSES",
     "AntiJoin", "Budget", "Column", "Compare", "Component", "Constant", "CountTest", "Engine", "Evaluation",
-    "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NotEqual", "Part", "Pipeline",
-    "Place", "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape", "Step",
-    "Term", "Test",
+    "EvaluationLimits", "EvaluationStopped", "Filter", "Join", "Level", "NoClock", "NotEqual", "Part",
+    "Pipeline", "Place", "RankTest", "RelationProgram", "Result", "RuleProgram", "Scan", "SemiJoin", "Shape",
+    "Step", "Term", "Test",
     "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "restrict", "rewrite",
     "rule_name", "scans", "show_component", "show_program", "strict_scans", "text_shape",
 ]  # fmt: skip

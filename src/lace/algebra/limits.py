@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lace.errors import LimitExceeded
+from lace.errors import InputError, LimitExceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class EvaluationLimits:
     steps: int = 1 << 28
     """Rows that all joins put out."""
     seconds: float | None = None
-    """Time, where a clock is given."""
+    """Time; a budget with such a limit needs a clock."""
     memory_bytes: int | None = None
     """Rows held at once, derived ones and those that a join is at, as bytes of columns."""
 
@@ -45,6 +45,16 @@ class EvaluationStopped(LimitExceeded):
 
     code = "limit/evaluation"
     text = "the evaluation was stopped: {limit} would pass {bound} ({where}); nothing of it is used"
+
+
+class NoClock(InputError):
+    """A limit in seconds for which nobody looks at a clock."""
+
+    code = "limit/no-clock"
+    text = (
+        "a limit of {seconds} seconds needs a clock, and pure code has none: give one, as in"
+        " Budget(limits, now=time.monotonic)"
+    )
 
 
 LIMITS = EvaluationLimits()
@@ -64,8 +74,11 @@ class Budget:
     _deadline: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if self.now is not None and self.limits.seconds is not None:
-            self._deadline = self.now() + self.limits.seconds
+        seconds = self.limits.seconds
+        if seconds is not None:
+            if self.now is None:
+                raise NoClock(seconds=seconds)
+            self._deadline = self.now() + seconds
 
     def take_steps(self, count: int, where: object) -> None:
         """Count rows that a join is about to put out."""

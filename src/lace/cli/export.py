@@ -24,7 +24,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _run(call: Call) -> int:
     args, out = call.args, call.out
     out.tells_damage = True
-    target, bound = chosen_target(args)
+    target, bound = chosen_target(args, is_json=args.format == "jsonl")
     with call.open(read_only=True) as lace, progress_bar("exporting", "records") as update:
 
         def moved(records: int) -> None:

@@ -39,9 +39,13 @@ def _run(call: Call) -> int:
     address = check_address(call, call.args.address)
     policy, asked = chosen_policy(call), asked_for(call)
     with open_joined(call) as lace:
-        code = asyncio.run(
-            _follow(call, lace, lambda: lace.interlace(address, policy, stays_open=True, **asked))
-        )
+        call.out.kept = "what came until then is stored"
+        try:
+            code = asyncio.run(
+                _follow(call, lace, lambda: lace.interlace(address, policy, stays_open=True, **asked))
+            )
+        except asyncio.CancelledError:  # asked to end a second time
+            raise KeyboardInterrupt from None
         fold_joined(call, lace)
     return code
 
@@ -50,7 +54,7 @@ async def _follow(call: Call, lace: Lace, make: Any) -> int:
     import asyncio
 
     from lace.drive import ExchangeEnded, RoundEnded
-    from lace.porcelain import EXIT_CODES, Disconnected, follow, outcome_of
+    from lace.porcelain import EXIT_CODES, Connected, Disconnected, follow, outcome_of
 
     stop, task = asyncio.Event(), asyncio.current_task()
     assert task is not None
@@ -66,11 +70,14 @@ async def _follow(call: Call, lace: Lace, make: Any) -> int:
     telling = _Telling(call, lace)
     async for event in follow(make, stop=stop):
         telling.tell(event)
-        if isinstance(event, RoundEnded) and call.args.settled:
+        # It ends as the last try did, also where another one would have followed.
+        if isinstance(event, Connected):
+            code = 0
+        elif isinstance(event, RoundEnded) and call.args.settled:
             stop.set()
         elif isinstance(event, ExchangeEnded):
             code = EXIT_CODES[outcome_of(event.result)]
-        elif isinstance(event, Disconnected) and event.retry_seconds is None and event.error is not None:
+        elif isinstance(event, Disconnected) and event.error is not None:
             code = code or event.error.exit_code
     return code
 
@@ -135,8 +142,8 @@ COMMAND = Command(
     "stay in exchange with another lace, and tell what happens",
     "What either side stores later goes to the other while this runs. Where the connection breaks it is made "
     "again, after waits that grow. Ctrl-C, or a TERM signal, ends it in good order when both have what they "
-    f"want; twice ends it at once. {CODES} With --json one object a line. With --lake "
-    "what came is folded into the tables of the lake at the end.",
+    f"want; twice ends it at once. {CODES} That is how the last try ended. With --json one object a line. "
+    "With --lake what came is folded into the tables of the lake at the end.",
     (
         "lace follow stdio --settled --policy both.policy --command lace serve stdio --store copy"
         " --policy both.policy",

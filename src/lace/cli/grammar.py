@@ -6,6 +6,7 @@ anything else.
 
 from __future__ import annotations
 
+import sys
 from argparse import (
     SUPPRESS,
     ArgumentParser,
@@ -52,6 +53,11 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong with the command line."""
         raise Usage(reason=message, command=self.prog)
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        # The library's own drops what the system says, so that a full disk would look like success, and
+        # fails where the locale knows no UTF-8. It is only ever asked to write to stdout.
+        sys.stdout.buffer.write(message.encode())
 
 
 def make_parser(commands: Iterable[Command]) -> Parser:

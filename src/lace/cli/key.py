@@ -69,12 +69,12 @@ def _ls(call: Call) -> int:
         [
             key.name + (" (default)" if key.default else ""),
             key.verifier or f"cannot be read: {key.fault}",
-            "passphrase" if key.protected else "",
+            "yes" if key.protected else "",
         ]
         for key in keys
     ]
     if rows:
-        write_table(call.out, ["key", "verifier", "protection"], rows)
+        write_table(call.out, ["key", "verifier", "locked"], rows)
     else:
         call.out.note(f"there are no keys in {call.keyring().folder}: make one with `lace key new NAME`")
     return 0

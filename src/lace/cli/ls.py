@@ -35,6 +35,8 @@ def _run(call: Call) -> int:
     args, out = call.args, call.out
     if args.origin is not None and args.lake is not None:
         raise Usage(reason="--from fetches into a store: leave --lake out", command=args.parser.prog)
+    if args.csv and out.as_json:
+        raise Usage(reason="--csv and --json: choose one", command=args.parser.prog)
     code = 0
     with call.open(read_only=args.origin is None) as lace:
         if args.origin is not None:

@@ -100,7 +100,8 @@ class Output:
             told = {**error.to_json(), "about": about} if about else error.to_json()
             self.aside(json.dumps(told, ensure_ascii=False))
         else:
-            self.note(f"{about}: {error} [{error.code}]" if about else f"{error} [{error.code}]")
+            said = f"{error.sentence} [{error.code}]"
+            self.note(f"{about}: {said}" if about else said)
 
 
 def _bytes(line: str) -> bytes:

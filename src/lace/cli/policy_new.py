@@ -46,7 +46,10 @@ def _run(call: Call) -> int:
         parse_policy(text, args.name)
         parse_cases(cases, args.name)
     if args.file == STDOUT:
-        out.data(text.encode())
+        if out.as_json:
+            out.value({"name": args.name, "text": text, "cases": cases})
+        else:
+            out.data(text.encode())
         return 0
     path = Path(args.file or f"{args.name}.policy")
     with (
@@ -82,7 +85,7 @@ COMMAND = Command(
     "new",
     "write out a ready policy with its cases",
     "A start to change: everything in a group, links under a name prefix, what members signed, and so on. "
-    "Without a name it lists them.",
+    "Without a name it lists them. With --json and - for FILE: one object with `text` and `cases`.",
     ("lace policy new", "lace policy new group town.policy --set town=u", "lace policy new members -"),
     _arguments,
     _run,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
 from lace.cli.connecting import parse_seconds
 from lace.cli.grammar import parse_count
-from lace.cli.lakes import add_lake_peer, beside_joined, fold_joined, open_joined
+from lace.cli.lakes import (
+    add_lake_peer,
+    beside_joined,
+    fold_joined,
+    joins_lake,
+    open_its_lake,
+    open_joined,
+)
 from lace.cli.passphrases import add_passphrase, open_key
 from lace.cli.policyfiles import DEFAULT_FILE
 from lace.cli.rulefiles import telling
@@ -90,6 +98,7 @@ def _run(call: Call) -> int:
     with telling(call.out):
         arrangement = read_arrangement(path, given)
     if call.args.check:
+        _check_around(call, arrangement)
         call.out.result(_summary(arrangement), _told(arrangement))
         return 0
     import asyncio
@@ -107,6 +116,19 @@ def _run(call: Call) -> int:
         if code != ABORTED:
             fold_joined(call, lace)
         return code
+
+
+def _check_around(call: Call, arrangement: Arrangement) -> None:
+    """Raise where the lace, the lake or the key that would be served with is not there."""
+    from lace.porcelain import PassphraseNeeded
+
+    if arrangement.sign_as is not None:
+        with suppress(PassphraseNeeded):
+            call.keyring().load(arrangement.sign_as)
+    if joins_lake(call):
+        open_its_lake(call)
+    else:
+        call.open(read_only=True).close()
 
 
 def _named(call: Call) -> tuple[Path | None, list[tuple[str, str]]]:
@@ -147,6 +169,7 @@ COMMAND = Command(
     "server file says who gets something else, who is not served, and how much anybody may have. SIGTERM "
     "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file and its policies again. "
     "The first line on stdout says where the server is, with --json as an object; the log goes to stderr. "
+    "With --once, and on stdio alone, it ends as the exchange ended, with the exit codes of `lace sync`. "
     "With --lake a lake is served: what arrives is kept at once in its inbox, and folded into its tables "
     "when the server is stopped, or after SIGHUP as soon as nobody is connected.",
     (

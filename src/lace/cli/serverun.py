@@ -26,6 +26,7 @@ from lace.porcelain import (
     JoinedLake,
     Lace,
     Metrics,
+    Outcome,
     Reports,
     ServerLog,
     Serving,
@@ -63,8 +64,9 @@ class LogFile:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._file is not sys.stderr:
-            self._file.close()
+        if self._path is not None and self._file is not sys.stderr:
+            with file_faults(self._path):
+                self._file.close()
 
 
 @contextmanager
@@ -125,8 +127,11 @@ class ServerRun:
             await self._until_over(serving)
             await self._let_end(serving)
         self._log.tell("stopped")
-        if self._call.args.once and serving.last is not None:
-            return EXIT_CODES[outcome_of(serving.last)]
+        if self._call.args.once or _has_one_peer(serving):
+            if serving.last is not None:
+                return EXIT_CODES[outcome_of(serving.last)]
+            if not self._signals:
+                return EXIT_CODES[Outcome.REFUSED]  # the one peer was turned away
         return ABORTED if self._abort.is_set() else 0
 
     def _ready(self, serving: Serving, page: str | None) -> None:
@@ -144,7 +149,7 @@ class ServerRun:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stop.wait())]
         if self._call.args.once:
             waits.append(asyncio.create_task(serving.one_ended()))
-        if all(each.scheme == "stdio" for each in serving.addresses):
+        if _has_one_peer(serving):
             waits.append(asyncio.create_task(serving.drained()))
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for each in waits:
@@ -203,7 +208,7 @@ class ServerRun:
         except LaceError as error:
             details: list[str] = getattr(error, "details", list)()
             serving.metrics.add("lace_reloads_total", outcome="refused")
-            self._log.tell("reload-refused", code=error.code, error=str(error), details=details)
+            self._log.tell("reload-refused", code=error.code, error=error.sentence, details=details)
             return
         if arrangement.addresses != self._arrangement.addresses:
             self._log.tell("note", text="other addresses are served when the server starts again")
@@ -240,3 +245,8 @@ class ServerRun:
                     notify.sendto(state.encode(), address)
                 except OSError as error:
                     self._log.tell("note", text=f"systemd was not told {state}: {error}")
+
+
+def _has_one_peer(serving: Serving) -> bool:
+    """Tell whether there is nobody but whoever started us."""
+    return all(each.scheme == "stdio" for each in serving.addresses)

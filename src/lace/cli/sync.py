@@ -43,7 +43,7 @@ def capturing(path: str | None, address: str) -> Iterator[CaptureWriter | None]:
             file = Path(path).open("xb")  # noqa: SIM115 - closed below
         except FileExistsError:
             raise FileExists(where=path) from None
-    with file:
+    with file_faults(Path(path)), file:
         writer = CaptureWriter(file, "this lace", address, now_tai(), time.monotonic)
         try:
             yield writer

@@ -11,6 +11,8 @@ from lace.cli.command import Call, Command
 from lace.cli.connecting import add_command, add_tls, check_address, chosen_options, on_end_signals
 from lace.cli.outcomes import size
 from lace.cli.output import Output
+from lace.cli.reports import note_reports
+from lace.errors import LaceError
 
 if TYPE_CHECKING:
     from lace.transports import Options, Stream
@@ -34,6 +36,7 @@ def _run(call: Call) -> int:
 
     address = check_address(call, call.args.address)
     listen = check_address(call, call.args.listen, child=False)
+    note_reports(call.out)
     tapping = _Tapping(call, address, chosen_options(call))
     return asyncio.run(tapping.run(listen))
 
@@ -49,6 +52,8 @@ class _Tapping:
         self._address = address
         self._options = options
         self._count = 0
+        self._code = 0
+        """Of the last connection that failed."""
         self._over = Event()
         # Before anybody is let in: a capture that is there is not written over.
         self._first: tuple[Path, BinaryIO] | None = self._open()
@@ -66,24 +71,31 @@ class _Tapping:
             await self._over.wait()
         if self._first is not None:
             self._first[1].close()
-        return 0
+        return self._code if self._args.once else 0
 
     async def _pass_on(self, left: Stream) -> None:
-        from lace.porcelain import CaptureWriter, now_tai
+        from lace.porcelain import CaptureWriter, file_faults, now_tai
         from lace.transports import connect, relay
 
         (path, file), self._first = self._first or self._open(), None
         peer = left.proven.address or left.proven.remote
+        writer = None
         try:
-            with file:
+            with file_faults(path), file:
                 writer = CaptureWriter(file, peer, self._address, now_tai(), time.monotonic)
                 try:
                     async with connect(self._address, self._options) as right:
-                        await relay(left, right, writer)
+                        try:
+                            await relay(left, right, writer)
+                        except ExceptionGroup as failed:  # the capture cannot be written: one way or both
+                            raise failed.exceptions[0] from None
                 finally:
                     writer.close()
+        except LaceError as error:
+            self._code = error.exit_code
+            raise  # the server of connections reports it
         finally:
-            sent, back = writer.bytes[True], writer.bytes[False]
+            sent, back = (writer.bytes[True], writer.bytes[False]) if writer else (0, 0)
             self._out.result(
                 f"{path}: {size(sent)} from {peer}, {size(back)} back",
                 {"event": "captured", "file": str(path), "peer": peer, "sent": sent, "received": back},

@@ -53,6 +53,10 @@ CODES: dict[str, Code] = {
         "comments are not part of a lacegram",
         "# lines belong to annotated source, where # is the first byte of its line",
     ),
+    "L-109": _error(
+        "the text begins with a byte order mark (U+FEFF)",
+        "save the file as UTF-8 without one: editors have it as 'UTF-8', beside 'UTF-8 with BOM'",
+    ),
     # Syntax.
     "L-201": _error(
         "expected {expected}, found {found}", "a rule is one line: Head(Term, ...) :- Atom, Atom."

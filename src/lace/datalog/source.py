@@ -13,6 +13,8 @@ from lace.datalog.diagnostics import Report
 from lace.datalog.rules import Span
 from lace.text import is_nfc
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -56,10 +58,13 @@ def read_source(text: str | bytes) -> Source:
                 report.add("L-103", Span(number, at, at + 1, offset + len(shape[:at].encode())))
                 carriage_return = True
             shape = bare
+            marked = number == 1 and shape.startswith(_BYTE_ORDER_MARK)
+            if marked:
+                report.add("L-109", Span(number, 0, 1, offset))
             if not is_nfc(shape):
                 at = _first_not_nfc(shape)
                 report.add("L-102", Span(number, at, at + 1, offset + len(shape[:at].encode())))
-            if inner:
+            if inner or marked:
                 lost += 1
             else:
                 lines.append(Line(number, shape, offset))

@@ -39,7 +39,7 @@ from lace.drive.historytables import (
     write_note,
 )
 from lace.errors import Corrupt, LaceError, StoreError
-from lace.stores import Reader, SideFile, is_damaged, set_aside
+from lace.stores import Reader, SideFile, StoreClosed, is_damaged, set_aside
 from lace.text import Tai
 
 PAGE: Final = 500
@@ -63,17 +63,26 @@ class FileHistory:
         self._read_only = read_only
         self._lock = RLock()
         self._opened: SideFile | None = None
+        self._closed = False
         self._begun: set[int] = set()
         """Numbers that were given out by the file as it is now."""
 
     def _file(self) -> SideFile:
         with self._lock:
+            if self._closed:
+                raise StoreClosed(where=str(self.path))
             if self._opened is None:
                 self._opened = SideFile(self.path, kind=KIND, steps=STEPS, read_only=self._read_only)
             return self._opened
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file for good."""
+        with self._lock:
+            self._closed = True
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the file until it is needed again."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
@@ -117,7 +126,7 @@ class FileHistory:
     def _replace(self, error: StoreError) -> HistoryReplaced:
         """Set the broken file aside; what is opened next is a new one."""
         opened = self._opened
-        self.close()
+        self.release()
         self._begun.clear()
         # Another process may have been quicker: then the file in its place is a good one.
         displaced = opened is not None and opened.displaced

@@ -13,6 +13,7 @@ from lace.pipeline.java import NoJava
 from lace.pipeline.lake.faults import (
     BadDataFile,
     BadManifest,
+    LaceInstead,
     LakeExists,
     LakeFault,
     LakeFull,
@@ -85,13 +86,13 @@ __all__ = [
     "BadDataFile", "BadManifest", "BadReadOption", "BadSummary", "Cancelled", "CannotIngest", "CannotStart",
     "Change", "Chart", "ComponentRun", "ConvergeProgress", "ConvergeReport", "ConvergeSide", "DataFile",
     "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "InboxTaken", "IngestProgress",
-    "IngestReport", "Kept", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull", "LakeIsRead",
-    "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData", "MasterUnreachable",
-    "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion", "NotALake",
-    "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken", "Partition",
-    "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport", "Said", "SameLake",
-    "Session", "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject", "Summary",
-    "TasksFailed", "TooManyResident", "Vacuumed", "VersionRemoved",
+    "IngestReport", "Kept", "LaceInstead", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull",
+    "LakeIsRead", "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData",
+    "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark", "NoSuchVersion",
+    "NotALake", "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession", "Overtaken",
+    "Partition", "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport", "Said",
+    "SameLake", "Session", "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject",
+    "Summary", "TasksFailed", "TooManyResident", "Vacuumed", "VersionRemoved",
     "allow", "check_apart", "check_resident", "component_runs", "converge", "count_waiting", "create_lake",
     "erase", "fact_frames", "fact_sizes", "follow", "fsck", "inbox_folder", "ingest", "keep_summary",
     "open_lake", "optimize", "read_summary", "register_format", "rules_report", "running_session",
@@ -152,18 +153,19 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 _GUESTS = ("pyspark", "pyarrow", "pandas")
 
+if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        value = getattr(import_module(_ROOM_OF[name]), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in _GUESTS:
-            raise NoSpark(missing=error.name) from error
-        raise
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _ROOM_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            value = getattr(import_module(_ROOM_OF[name]), name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] in _GUESTS:
+                raise NoSpark(missing=error.name) from error
+            raise
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

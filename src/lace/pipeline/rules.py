@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lace.algebra import Budget, Evaluation, RelationProgram
 from lace.engines.spark import SparkEngine, SparkFailed, SparkReport
 from lace.errors import InputError
-from lace.facts import RECORD_PREDICATES, Fact, Predicate, check_fact
+from lace.facts import RECORD_PREDICATES, Fact, NotAPredicate, Predicate, check_fact
 from lace.pipeline.lake.faults import BadDataFile
 from lace.pipeline.lake.read import missing_file
 from lace.pipeline.report import ComponentRun, RunReport, StageTime
@@ -54,6 +54,10 @@ class LakeFacts:
     ) -> None:
         """Take the facts of a version, and more relations as frames of text, by the name of a predicate."""
         self._snapshot = snapshot
+        for name in frames or {}:
+            if "/" in name:
+                reason = "a frame is given under the name alone, and has a column for each term"
+                raise NotAPredicate(name=name, reason=reason)
         more = {Predicate(name, len(each.columns)): each for name, each in (frames or {}).items()}
         for predicate in more.keys() & set(RECORD_PREDICATES):
             raise RecordFactsAreTheLakes(predicate=predicate)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -158,18 +158,22 @@ class LocalPolicy:
         view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
         lowered = self._prepare(trusted=view.is_full)
         given = self._given_in(snapshot)
-        theirs = Budget(self._limits.peer, self._now)
+        theirs = self._budget(self._limits.peer)
         # A full view needs no relation that the peer's scans are read through.
         gate: Handed = {} if view.is_full else {lowered.gate: view}
         with naming_operand("the peer's", lowered.peer_index):
             result = self._peer.evaluate(snapshot, given, theirs, gate)
         selected = self._peer.hand_over(lowered.exported(lowered.peer_index))
-        ours = Budget(self._limits.ours, self._now)
+        ours = self._budget(self._limits.ours)
         with naming_operand("our", self.side):
             decided = self._ours.evaluate(snapshot, given, ours, selected)
         if self.side == 0:
             return Decision(self.plan.id, view, (ours.steps, theirs.steps), (decided, result), lowered)
         return Decision(self.plan.id, view, (theirs.steps, ours.steps), (result, decided), lowered)
+
+    def _budget(self, limits: EvaluationLimits) -> Budget:
+        # Time is limited where the caller gave a clock; who evaluates without one counts rows and rounds.
+        return Budget(limits if self._now is not None else replace(limits, seconds=None), self._now)
 
     def _given_in(self, snapshot: Snapshot) -> frozenset[Fact]:
         """Return what both operands are given beside records, as one set while it stays the same."""
@@ -186,7 +190,7 @@ class LocalPolicy:
         """
         view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
         lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, view.is_full)
-        budget = Budget(self._limits.ours, self._now)
+        budget = self._budget(self._limits.ours)
         return Reasons(lowered, self.viewer, view, snapshot, composed=composed, budget=budget)
 
     def explain_to_peer(self, snapshot: Snapshot) -> PeerReasons:
@@ -194,7 +198,7 @@ class LocalPolicy:
         view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
         lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, view.is_full)
         with naming_operand("the peer's", lowered.peer_index):
-            return PeerReasons(lowered, view, snapshot, Budget(self._limits.peer, self._now))
+            return PeerReasons(lowered, view, snapshot, self._budget(self._limits.peer))
 
     def _prepare(self, *, trusted: bool) -> Lowered:
         lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, trusted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lace.porcelain.arguments import WrongArgument
+from lace.porcelain.arguments import UnknownOption, WrongArgument
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
@@ -33,7 +33,7 @@ from lace.porcelain.keyfile import (
     holds_keys,
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, HalfAPlace, Lace, new_secret, now_tai
+from lace.porcelain.lace import BlobStaysBare, Choices, HalfAPlace, Lace, new_secret, now_tai
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.readahead import ReaderLost
@@ -86,14 +86,24 @@ if TYPE_CHECKING:
     from lace.porcelain.history import note_exchange, open_history, policy_in_force
     from lace.porcelain.interlacing import (
         Asked,
+        Connecting,
         ExchangeProgress,
+        InsideALoop,
         Interlacing,
+        NotBegun,
         Standing,
         open_interlacing,
         run_sync,
     )
     from lace.porcelain.joined import JoinedLake, lake_history_file
-    from lace.porcelain.lake import LakeAnswers, NoSuchTable, SparkLake, lake_source
+    from lace.porcelain.lake import (
+        AmbiguousAnswers,
+        FrameNotRead,
+        LakeAnswers,
+        NoSuchTable,
+        SparkLake,
+        lake_source,
+    )
     from lace.porcelain.lakeconverge import converge_lakes
     from lace.porcelain.lakerehearsal import LakeRehearsal, fits_in_memory
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
@@ -120,14 +130,15 @@ if TYPE_CHECKING:
         read_policy_text,
         write_policy,
     )
-    from lace.porcelain.policyparse import check_policy, parse_policy, read_policy
+    from lace.porcelain.policyparse import GivenPolicy, check_policy, parse_policy, read_policy
     from lace.porcelain.policytrial import CaseOutcome, tell_held, try_policy
-    from lace.porcelain.quotas import DayLimits, Quotas, QuotaSpent, TooMany
+    from lace.porcelain.quotas import Bounds, DayLimits, Quotas, QuotaSpent, Stay, TooMany
     from lace.porcelain.readypolicies import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
     from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
     from lace.porcelain.replaying import CannotReplay, Part, Replay, read_part, replay_capture
     from lace.porcelain.resident import ResidentFacts
     from lace.porcelain.rules import (
+        Diagnosed,
         NotAFact,
         NotAPredicate,
         RuleFile,
@@ -143,7 +154,7 @@ if TYPE_CHECKING:
         summarize_diagnostics,
     )
     from lace.porcelain.serverfaults import ServerFault, ServerRefused
-    from lace.porcelain.serverfile import BadValue, parse_served, read_server
+    from lace.porcelain.serverfile import BadValue, ServerFile, parse_served, read_server
     from lace.porcelain.serverlog import Reports, ServerLog
     from lace.porcelain.serving import Serving
     from lace.porcelain.sharing import Share, Sharing
@@ -152,6 +163,7 @@ if TYPE_CHECKING:
     from lace.porcelain.workbench import (
         Answers,
         Evaluated,
+        GivenPredicates,
         HeldFacts,
         NotDerived,
         RuleProfile,
@@ -162,28 +174,29 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_COLUMNS", "CHOICES", "COLUMNS", "EXIT_CODES", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE",
     "TABLE_FORMATS",
-    "AlreadyThere", "AmbiguousId", "Answers", "Arrangement", "Asked", "Backoff", "BadColumn", "BadCondition",
-    "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape", "BadType", "BadValue",
-    "BlobStaysBare", "Block", "CannotReplay", "Capture", "CaptureWriter", "CaseOutcome", "Cell", "Condition",
-    "Connected", "Coordinate", "Counts", "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied",
-    "Disconnected", "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
+    "AlreadyThere", "AmbiguousAnswers", "AmbiguousId", "Answers", "Arrangement", "Asked", "Backoff",
+    "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape",
+    "BadType", "BadValue", "BlobStaysBare", "Block", "Bounds", "CannotReplay", "Capture", "CaptureWriter",
+    "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate", "Counts",
+    "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Diagnosed", "Disconnected",
+    "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
-    "Followed", "Guard", "HalfAPlace", "HeldBack", "HeldFacts", "ImportProgress", "ImportReport",
-    "Interlacing", "JoinedLake", "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers",
-    "LakeInstead", "LakeRehearsal", "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace",
-    "NoPolicyForPeer",
-    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
-    "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotDerived", "NotInFull",
-    "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
+    "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
+    "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "JoinedLake", "KeptCursors",
+    "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal", "LineTooLong",
+    "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup", "NoSuchId",
+    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact", "NotAPredicate",
+    "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull", "NothingThere",
+    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
     "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PolicyBook", "PolicyCase",
     "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused", "PolicyScene",
     "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost", "ReadyPolicy",
     "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay", "Reports", "ResidentFacts", "Row",
     "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "SectionHeader",
-    "Sending", "ServerFault", "ServerLog", "ServerRefused", "Serving", "Shape", "ShardWriter", "ShardsExist",
-    "Share", "Sharing", "Shown", "SparkLake", "Standing", "TableFormat", "TableView", "Terms",
-    "ToProvenPeers", "TooLate", "TooMany", "Visitor", "Who", "WhySent", "Workbench", "Worth",
-    "WrongArgument", "WrongPassphrase",
+    "Sending", "ServerFault", "ServerFile", "ServerLog", "ServerRefused", "Serving", "Shape", "ShardWriter",
+    "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing", "Stay", "TableFormat", "TableView",
+    "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhySent", "Workbench",
+    "Worth", "WrongArgument", "WrongPassphrase",
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
     "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
@@ -209,9 +222,14 @@ _ROOMS = {
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
     "following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
     "history": ("note_exchange", "open_history", "policy_in_force"),
-    "interlacing": ("Asked", "ExchangeProgress", "Interlacing", "Standing", "open_interlacing", "run_sync"),
+    "interlacing": (
+        "Asked", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun", "Standing",
+        "open_interlacing", "run_sync",
+    ),
     "joined": ("JoinedLake", "lake_history_file"),
-    "lake": ("LakeAnswers", "NoSuchTable", "SparkLake", "lake_source"),
+    "lake": (
+        "AmbiguousAnswers", "FrameNotRead", "LakeAnswers", "NoSuchTable", "SparkLake", "lake_source",
+    ),
     "lakeconverge": ("converge_lakes",),
     "lakerehearsal": ("LakeRehearsal", "fits_in_memory"),
     "layout": ("Block", "cut_blocks", "join_blocks"),
@@ -226,35 +244,37 @@ _ROOMS = {
         "PolicyFile", "PolicyFileTooBig", "PolicyRefused", "PolicySection", "SectionHeader",
         "ToProvenPeers", "read_policy_text", "write_policy",
     ),
-    "policyparse": ("check_policy", "parse_policy", "read_policy"),
+    "policyparse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
     "policytrial": ("CaseOutcome", "tell_held", "try_policy"),
-    "quotas": ("DayLimits", "QuotaSpent", "Quotas", "TooMany"),
+    "quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
     "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
     "replaying": ("CannotReplay", "Part", "Replay", "read_part", "replay_capture"),
     "resident": ("ResidentFacts",),
     "rules": (
-        "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused", "parse_predicate",
-        "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics", "replace_file",
-        "summarize_diagnostics",
+        "Diagnosed", "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused",
+        "parse_predicate", "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics",
+        "replace_file", "summarize_diagnostics",
     ),
     "serverfaults": ("ServerFault", "ServerRefused"),
-    "serverfile": ("BadValue", "parse_served", "read_server"),
+    "serverfile": ("BadValue", "ServerFile", "parse_served", "read_server"),
     "serverlog": ("Reports", "ServerLog"),
     "serving": ("Serving",),
     "sharing": ("Share", "Sharing"),
     "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
     "whysent": ("Sending", "Shown", "WhySent", "Worth"),
     "workbench": (
-        "Answers", "Evaluated", "HeldFacts", "NotDerived", "RuleProfile", "Workbench", "compile_wanted",
+        "Answers", "Evaluated", "GivenPredicates", "HeldFacts", "NotDerived", "RuleProfile", "Workbench",
+        "compile_wanted",
     ),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
+if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'lace.porcelain' has no attribute {name!r}")
-    value = getattr(import_module(f"lace.porcelain.{_ROOM_OF[name]}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _ROOM_OF:
+            raise AttributeError(f"module 'lace.porcelain' has no attribute {name!r}")
+        value = getattr(import_module(f"lace.porcelain.{_ROOM_OF[name]}"), name)
+        globals()[name] = value
+        return value

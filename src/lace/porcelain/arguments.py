@@ -2,15 +2,24 @@
 
 Rules of this file:
 1. Only mistakes that are easily made are looked for: text for bytes, one text for many, a name for a key.
+2. An option that nobody knows is refused: whoever gave it believes that it is in force.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Final, NamedTuple
 
 from lace.errors import InputError
 from lace.porcelain.table import Condition, parse_condition
+from lace.record import Blob, Plex, Seal
 from lace.signing import Secret
+
+MEANT: Final = {"require_peer": "expected", "peer": "expected", "secret": "sign", "key": "sign"}
+"""Options under the names that they have elsewhere."""
+SECRET: Final = "a Secret, such as a Keyring or new_secret() gives"
+REFERENCE: Final = "text: an id, the beginning of one, or //group//app//name"
 
 
 class WrongArgument(InputError):
@@ -18,6 +27,103 @@ class WrongArgument(InputError):
 
     code = "lace/argument"
     text = "{name} is {wanted}; {found} was given"
+
+
+class UnknownOption(WrongArgument):
+    """A keyword that a call does not know; nothing was done."""
+
+    code = "lace/option"
+    text = "there is no option {name}{hint}; there are {known}"
+
+
+class Kind(NamedTuple):
+    """What an option may be."""
+
+    types: type | tuple[type, ...]
+    wanted: str
+    optional: bool = True
+    """Whether it may be None."""
+
+
+def check_options(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names that are no options, and say which may have been meant."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            meant = MEANT.get(name, "")
+            near = [meant] if meant in names else get_close_matches(name, names, 1)
+            hint = "".join(f" (did you mean {each}?)" for each in near)
+            raise UnknownOption(name=name, hint=hint, known=", ".join(names))
+
+
+def check_kinds(given: Mapping[str, object], kinds: Mapping[str, Kind]) -> None:
+    """Refuse options that have another type than they must."""
+    for name, value in given.items():
+        kind = kinds.get(name)
+        if kind is not None and not isinstance(value, kind.types) and not (value is None and kind.optional):
+            raise WrongArgument(name=name, wanted=kind.wanted, found=_named(value))
+
+
+def check_text(name: str, given: object, wanted: str = "text") -> None:
+    """Refuse what is not text."""
+    if not isinstance(given, str):
+        raise WrongArgument(name=name, wanted=wanted, found=_named(given))
+
+
+def check_reference(given: object) -> None:
+    """Refuse what names no record: one that was made, or a list of names."""
+    if isinstance(given, list | tuple | set | frozenset):
+        found = f"a {type(given).__name__}, whose items go in one by one, as with *ids,"
+        raise WrongArgument(name="reference", wanted=REFERENCE, found=found)
+    check_text("reference", given, REFERENCE)
+
+
+def check_many(name: str, given: object, wanted: str) -> None:
+    """Refuse one text where many things are wanted: it would be taken letter by letter."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise WrongArgument(name=name, wanted=wanted, found=_named(given))
+
+
+def check_offers(name: str, given: object, method: str, wanted: str) -> None:
+    """Refuse what does not offer the method that is needed of it."""
+    if not callable(getattr(given, method, None)):
+        raise WrongArgument(name=name, wanted=wanted, found=_named(given))
+
+
+def check_store(store: object) -> None:
+    """Refuse what is no store, such as the path of one."""
+    if store is not None:
+        wanted = "an open store, such as lace.store; Lace.open(path) opens one, Lace.init(path) makes one"
+        check_offers("store", store, "fact_columns", wanted)
+
+
+def check_sources(sources: Iterable[object]) -> None:
+    """Refuse what cannot be read from: bytes are no stream of them."""
+    for each in sources:
+        if not isinstance(each, str | PurePath):
+            check_offers("source", each, "read", "a path, or an open stream such as io.BytesIO(data)")
+
+
+def check_choice(name: str, given: object, known: Iterable[str]) -> None:
+    """Refuse what is none of these words."""
+    words = list(known)
+    if given not in words:
+        raise WrongArgument(name=name, wanted=" or ".join(map(repr, words)), found=repr(given)[:40])
+
+
+def read_link(link: str | tuple[str, str]) -> tuple[str, str]:
+    """Return the data and the target of a link.
+
+    >>> read_link("//u//notes//first"), read_link(("reply", "//u//notes//first"))
+    (('', '//u//notes//first'), ('reply', '//u//notes//first'))
+    """
+    pair = ("", link) if isinstance(link, str) else link
+    if isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(each, str) for each in pair):
+        return pair[0], pair[1]
+    wanted = f"a target or a pair (data, target), and a target is {REFERENCE}"
+    raise WrongArgument(name="link", wanted=wanted, found=_named(link))
 
 
 def check_data(data: object) -> None:
@@ -30,9 +136,7 @@ def check_data(data: object) -> None:
 def check_secret(sign: object) -> None:
     """Refuse to sign with anything but a secret."""
     if sign is not None and not isinstance(sign, Secret):
-        raise WrongArgument(
-            name="sign", wanted="a Secret, such as a Keyring or new_secret() gives", found=_named(sign)
-        )
+        raise WrongArgument(name="sign", wanted=SECRET, found=_named(sign))
 
 
 def check_pairs(extra: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -59,11 +163,13 @@ def read_conditions(where: str | Iterable[str | Condition]) -> list[Condition]:
 
 
 def check_limit(limit: int | None) -> int | None:
-    """Refuse a number of rows below 0."""
-    if limit is not None and limit < 0:
-        raise WrongArgument(name="limit", wanted="None, or a number from 0 on", found=str(limit))
+    """Refuse what is no number of rows, or below 0."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongArgument(name="limit", wanted="None, or a number from 0 on", found=repr(limit)[:40])
     return limit
 
 
 def _named(given: object) -> str:
+    if isinstance(given, Blob | Plex | Seal):
+        return "a record, and not its .id,"
     return f"a value of type {type(given).__name__}"

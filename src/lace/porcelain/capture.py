@@ -22,11 +22,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from lace.errors import InputError, TextError
 from lace.iltp import Broken, Closed, FactBlock, Item, PhaseEnd, Preface, Reader, RecordBytes, Resource
 from lace.porcelain.times import show_time
+from lace.stores import file_faults
 from lace.text import Tai, parse_tai
 
 FIRST_LINE: Final = b"#lace-capture 1\n"
@@ -87,14 +89,14 @@ class CaptureWriter:
         self, file: BinaryIO, connecting: str, accepting: str, began: Tai, clock: Callable[[], float]
     ) -> None:
         self._file = file
+        self._path = Path(str(getattr(file, "name", "the capture")))
         self._clock = clock
         self._start = clock()
         self._ways = {True: _Way(), False: _Way()}
         self.bytes = {True: 0, False: 0}
         """How many came in each direction."""
         head = f"# began {show_time(began)}, TAI {began}\n# > {_line(connecting)}\n# < {_line(accepting)}\n"
-        file.write(FIRST_LINE + head.encode())
-        file.flush()
+        self._put(FIRST_LINE + head.encode())
 
     def __call__(self, sent: bool, data: bytes) -> None:
         """Take bytes of one direction; empty bytes are its end."""
@@ -102,8 +104,7 @@ class CaptureWriter:
         if not data:
             way.items += way.reader.close()
             self._write(sent, way, len(way.held))
-            self._file.write(b"#%s %.6f 0 %s\n" % (b">" if sent else b"<", now, END.encode()))
-            self._file.flush()
+            self._put(b"#%s %.6f 0 %s\n" % (b">" if sent else b"<", now, END.encode()))
             return
         if not way.held:
             way.since = now
@@ -125,12 +126,18 @@ class CaptureWriter:
         note = describe_items(way.items)
         mark = FORTH if sent else BACK
         data = bytes(way.held[:size])
-        self._file.write(b"%s %.6f %d %s\n" % (mark, way.since, size, note.encode()))
-        self._file.write(data if data.endswith(b"\n") else data + b"\n")
-        self._file.flush()
+        head = b"%s %.6f %d %s\n" % (mark, way.since, size, note.encode())
+        self._put(head, data if data.endswith(b"\n") else data + b"\n")
         del way.held[:size]
         way.items.clear()
         way.since = self._clock() - self._start
+
+    def _put(self, *pieces: bytes) -> None:
+        # An error of ours: one of the system would be taken for a broken connection.
+        with file_faults(self._path):
+            for piece in pieces:
+                self._file.write(piece)
+            self._file.flush()
 
 
 def _whole(way: _Way) -> int:

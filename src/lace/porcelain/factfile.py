@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -24,6 +25,7 @@ from lace.text import decode_text
 
 FACT_LINE_BYTES: Final = 64 * 1024
 MOST_FAULTS: Final = 100
+_MARKED: Final = "the file begins with a byte order mark: save it as UTF-8 without one"
 
 
 class FactFault(NamedTuple):
@@ -88,7 +90,8 @@ def parse_facts(file: BinaryIO, where: str) -> list[Fact]:
         except LaceError as error:
             wrong += 1
             if len(faults) < MOST_FAULTS:
-                faults.append(FactFault(number, str(error)))
+                reason = _MARKED if number == 1 and raw.startswith(BOM_UTF8) else str(error)
+                faults.append(FactFault(number, reason))
     if faults:
         raise BadFactFile(where=where, count=wrong, faults=tuple(faults))
     return facts

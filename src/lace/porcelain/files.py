@@ -37,7 +37,10 @@ class PathNotUtf8(InputError):
     """A path that a store cannot lie under."""
 
     code = "file/not-utf8"
-    text = "{where} is no UTF-8, and the path of a lace must be: choose another folder, or rename it"
+    text = (
+        "{where} is no UTF-8, and the path of a lace must be: choose another folder, or rename it;"
+        " where it is UTF-8, the locale is another one: set LC_ALL=C.UTF-8"
+    )
 
 
 def check_path(path: Path) -> Path:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
@@ -26,7 +26,7 @@ from lace.errors import LaceError
 from lace.interlace import Cause, InterlaceResult
 from lace.porcelain.interlacing import Interlacing
 from lace.text import Verifier
-from lace.transports import BadTls, NoWebSockets, TransportError
+from lace.transports import BadTls, NotReached, NoWebSockets, TransportError
 
 QUEUED: Final = 1000
 """So many events wait for a script before the exchange waits too."""
@@ -95,7 +95,8 @@ async def follow(
         result: InterlaceResult | None = None
         error: LaceError | None = None
         try:
-            async with interlacing as exchange:
+            async with AsyncExitStack() as around:
+                exchange = await _enter(around, interlacing, stop)
                 finishing = asyncio.create_task(_finish_at(stop, exchange))
                 try:
                     yield Connected(exchange.address, exchange.proven.remote)
@@ -119,6 +120,27 @@ async def follow(
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await stop.wait()
+
+
+async def _enter(around: AsyncExitStack, interlacing: Interlacing, stop: asyncio.Event) -> Interlacing:
+    """Connect, unless `stop` is set before that is done: nothing has begun that would need a good end."""
+
+    async def call_off(waiting: asyncio.Timeout) -> None:
+        await stop.wait()
+        waiting.reschedule(0)
+
+    calling = None
+    try:
+        async with asyncio.timeout(None) as waiting:
+            calling = asyncio.create_task(call_off(waiting))
+            return await around.enter_async_context(interlacing)
+    except TimeoutError:
+        if not stop.is_set():
+            raise
+        raise NotReached(address=interlacing.address, reason="it was stopped before that") from None
+    finally:
+        if calling is not None:
+            calling.cancel()
 
 
 async def _finish_at(stop: asyncio.Event, exchange: Interlacing) -> None:

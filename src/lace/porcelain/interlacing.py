@@ -17,22 +17,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
 from lace.drive import Observed, Observer, RecordArrived, tell_arrivals
+from lace.errors import InputError
 from lace.iltp import parse_address
 from lace.interlace import ExchangeLimits, InterlaceResult, LocalLimits
 from lace.policy import Module
+from lace.porcelain.arguments import SECRET, Kind, check_kinds, check_options, check_text
 from lace.porcelain.exchange import CHOICES, ExchangeChoices, ExchangeEnd, Exchanges
-from lace.porcelain.peerpolicy import PolicyBook
+from lace.porcelain.outcome import Outcome, outcome_of
+from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyfile import PolicyFile
-from lace.porcelain.policyparse import read_policy
+from lace.porcelain.policyparse import GivenPolicy
 from lace.signing import Secret
 from lace.text import parse_verifier
 from lace.transports import OPTIONS, Options, Proven, Pump, Stream, Tap, connect
@@ -40,12 +42,32 @@ from lace.transports import OPTIONS, Options, Proven, Pump, Stream, Tap, connect
 LOOK_SECONDS: Final = 1.0
 """How often an open exchange looks whether somebody else stored something."""
 PROGRESS_SECONDS: Final = 0.1
+LEAVE_SECONDS: Final = 1.0
+"""How long the other's close, or the end of a child, is waited for where the exchange has gone wrong."""
+GONE_WRONG: Final = frozenset({Outcome.PEER_ERROR, Outcome.LOCAL_ERROR, Outcome.TIMEOUT, Outcome.CANCELLED})
 EVENTS: Final = 4096
 """So many wait for whoever iterates before the exchange waits too."""
 
 
 Connecting: TypeAlias = Callable[[str, Options], AbstractAsyncContextManager[Stream]]
 """Makes a connection: `lace.transports.connect`, or whatever else has a stream."""
+
+
+class NotBegun(InputError):
+    """An exchange that is asked for something before it was entered."""
+
+    code = "exchange/not-begun"
+    text = "the exchange with {address} has not begun: enter it, `async with lace.interlace(…) as exchange`"
+
+
+class InsideALoop(InputError):
+    """A call that would stop the event loop of its thread."""
+
+    code = "exchange/inside-a-loop"
+    text = (
+        "this thread runs an event loop, which would stand still: use `async with lace.interlace(…) as"
+        " exchange` and `await exchange.result()`, or asyncio.to_thread; nothing was done"
+    )
 
 
 class ExchangeProgress(NamedTuple):
@@ -114,6 +136,10 @@ class Interlacing:
         self._pump: Pump | None = None
         self._running: asyncio.Task[InterlaceResult] | None = None
 
+    def __repr__(self) -> str:
+        state = "not begun" if self._end is None else self._end.side.machine.phase.value
+        return f"<Interlacing {self.address}: {state}>"
+
     async def __aenter__(self) -> Self:
         """Connect, and let the exchange begin; `TransportError` where nobody is reached."""
         stream = await self._around.enter_async_context(self._over(self.address, self._options))
@@ -149,21 +175,25 @@ class Interlacing:
         """Wait for the end of a bounded exchange, finish an open one; after an error stop at once."""
         assert self._running is not None
         self._events.leave()
+        soon = True
         try:
             if kind is None:
                 self.finish()
-                await self._running
+                soon = outcome_of(await self._running) in GONE_WRONG
             else:
                 self._running.cancel()
                 with suppress(asyncio.CancelledError):
                     await self._running
         finally:
-            await self._around.aclose()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS if soon else None):
+                    await self._around.aclose()
 
     @property
     def proven(self) -> Proven:
         """What the transport proves about the connection."""
-        assert self._stream is not None, "the exchange has not begun"
+        if self._stream is None:
+            raise NotBegun(address=self.address)
         return self._stream.proven
 
     def __aiter__(self) -> AsyncIterator[Observed]:
@@ -172,7 +202,8 @@ class Interlacing:
 
     async def result(self) -> InterlaceResult:
         """Wait for the end of the exchange, and return how it ended."""
-        assert self._running is not None, "the exchange has not begun"
+        if self._running is None:
+            raise NotBegun(address=self.address)
         self._events.leave()
         return await asyncio.shield(self._running)
 
@@ -180,12 +211,12 @@ class Interlacing:
         """Let an open exchange end at its next fixed point; a bounded one ends there anyway."""
         self._stop.set()
 
-    def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
+    def change_policy(self, policy: GivenPolicy | PolicyBook) -> None:
         """Go on under another policy, in an open exchange."""
-        assert self._pump is not None
-        end = self._end
-        assert end is not None
-        self._pump.post(lambda: end.change_policy(policy))
+        end, other = self._end, given_policies(policy)
+        if end is None or self._pump is None:
+            raise NotBegun(address=self.address)
+        self._pump.post(lambda: end.change_policy(other))
 
     def standing(self) -> Standing | None:
         """Return what of our records was for the peer; None before anything was evaluated."""
@@ -199,8 +230,8 @@ class Interlacing:
 
     def progress(self) -> ExchangeProgress:
         """Look how far the exchange has come; it goes on meanwhile."""
-        assert self._end is not None
-        assert self._stream is not None
+        if self._end is None or self._stream is None:
+            raise NotBegun(address=self.address)
         machine = self._end.side.machine
         known = machine.exchange
         loop, total, round = known.loop, known.total, known.round
@@ -327,15 +358,35 @@ class Asked(TypedDict, total=False):
     """Makes the connection, where it is not made by the address."""
 
 
+_KINDS: Final = {
+    "sign": Kind(Secret, SECRET),
+    "expected": Kind(str, "the verifier of the peer as text, V.….H3"),
+    "timeout": Kind((int, float), "a number of seconds"),
+    "limits": Kind(ExchangeLimits, "ExchangeLimits", optional=False),
+    "operation": Kind(Module, "a Module, such as select_reference gives"),
+    "options": Kind(Options, "Options of the transport", optional=False),
+    "prove_in_clear": Kind(bool, "True or False", optional=False),
+    "stays_open": Kind(bool, "True or False", optional=False),
+}
+
+
+def check_asked(asked: Mapping[str, object], *, also: Sequence[str] = (), but: Sequence[str] = ()) -> None:
+    """Refuse options that an exchange does not have, or that are not what they must be."""
+    check_options(asked, {*Asked.__annotations__, *also}.difference(but))
+    check_kinds(asked, _KINDS)
+
+
 def open_interlacing(
     exchanges: Exchanges,
     address: str,
-    policy: PolicyFile | PolicyBook | str | Path,
+    policy: GivenPolicy | PolicyBook,
     *,
     stays_open: bool = False,
     **asked: Unpack[Asked],
 ) -> Interlacing:
     """Make an exchange ready to be entered: the policy is read, nobody is connected to yet."""
+    check_asked({**asked, "stays_open": stays_open}, also=("stays_open",))
+    check_text("address", address, "text such as tcp:example.com")
     expected, timeout = asked.get("expected"), asked.get("timeout")
     options = asked.get("options", OPTIONS)
     local = LocalLimits()
@@ -344,7 +395,7 @@ def open_interlacing(
         options = replace(options, connect_seconds=min(options.connect_seconds, timeout))
     return Interlacing(
         exchanges,
-        read_policy(policy) if isinstance(policy, str | Path) else policy,
+        given_policies(policy),
         str(parse_address(address)),
         choices=ExchangeChoices(
             stays_open=stays_open,
@@ -365,7 +416,8 @@ def open_interlacing(
 def run_sync(
     interlacing: Interlacing, progress: Callable[[ExchangeProgress], None] | None = None
 ) -> InterlaceResult:
-    """Run a bounded exchange to its end, and return how it ended."""
+    """Run a bounded exchange to its end, and return how it ended; `progress` is told the last state too."""
+    check_no_loop()
 
     async def run() -> InterlaceResult:
         async with interlacing as exchange:
@@ -373,6 +425,16 @@ def run_sync(
             while progress is not None and not ending.done():
                 progress(exchange.progress())
                 await asyncio.wait({ending}, timeout=PROGRESS_SECONDS)
-            return await ending
+            result = await ending
+            if progress is not None:
+                progress(exchange.progress())
+            return result
 
     return asyncio.run(run())
+
+
+def check_no_loop() -> None:
+    """Refuse to wait for an exchange in a thread that runs an event loop."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise InsideALoop

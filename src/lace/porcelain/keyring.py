@@ -15,6 +15,7 @@ from secrets import token_bytes
 from typing import Final
 
 from lace.errors import Missing, StoreError
+from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.keybackup import MAX_BACKUP_BYTES, parse_backup, write_backup
 from lace.porcelain.keyfile import (
     LOG_N,
@@ -80,10 +81,16 @@ class KeyEntry:
 class Keyring:
     """The keys in one folder, which is made when the first key comes."""
 
-    def __init__(self, folder: Path, *, log_n: int = LOG_N) -> None:
+    def __init__(self, folder: str | Path, *, log_n: int = LOG_N) -> None:
         """Name the folder, and the scrypt cost N = 2^log_n of new passphrases."""
-        self.folder = folder
+        if not isinstance(folder, str | Path):
+            found = f"a value of type {type(folder).__name__}"
+            raise WrongArgument(name="folder", wanted="the path of a folder of keys", found=found)
+        self.folder = Path(folder)
         self.log_n = log_n
+
+    def __repr__(self) -> str:
+        return f"<Keyring {self.folder}>"
 
     def create(self, name: str, entropy: bytes, passphrase: str | None = None) -> Secret:
         """Make a new key out of 32 fresh random bytes, keep it and return it."""
@@ -131,13 +138,13 @@ class Keyring:
             remove_private(self.folder / DEFAULT_FILE)
         remove_private(self._path(name))
 
-    def backup(self, target: Path, names: Iterable[str] | None = None) -> Path:
+    def backup(self, target: str | Path, names: Iterable[str] | None = None) -> Path:
         """Write these keys, or all, into a new private file and return its path.
 
         A target that is a folder gets a file `lace-keys.backup`. The default key goes first, so that an
         empty ring that restores the backup has the same default.
         """
-        default = self.default()
+        target, default = Path(target), self.default()
         chosen = sorted(
             set(self._names() if names is None else names), key=lambda name: (name != default, name)
         )
@@ -148,13 +155,13 @@ class Keyring:
         write_private(path, write_backup({name: self._read(name)[0] for name in chosen}), replace=False)
         return path
 
-    def restore(self, source: Path, *, replace: bool = False) -> tuple[str, ...]:
+    def restore(self, source: str | Path, *, replace: bool = False) -> tuple[str, ...]:
         """Put the keys of a backup into the ring and return the names of those that were not there yet.
 
         Nothing is written unless the whole backup is sound and, without `replace`, no other key is in the
         way. The backup's own mode is not looked at: the stick that it comes from may know no modes.
         """
-        raw = read_private(source, MAX_BACKUP_BYTES, any_mode=True)
+        raw = read_private(Path(source), MAX_BACKUP_BYTES, any_mode=True)
         if raw is None:
             raise NoSuchBackup(where=str(source))
         missing = {}

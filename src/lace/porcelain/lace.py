@@ -18,7 +18,21 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Self, TypedDict, Unp
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
-from lace.porcelain.arguments import check_data, check_limit, check_pairs, check_secret, read_conditions
+from lace.porcelain.arguments import (
+    check_choice,
+    check_data,
+    check_limit,
+    check_many,
+    check_options,
+    check_pairs,
+    check_reference,
+    check_secret,
+    check_sources,
+    check_store,
+    check_text,
+    read_conditions,
+    read_link,
+)
 from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
@@ -43,10 +57,12 @@ from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
 from lace.stores import (
     MemoryStore,
     Progress,
+    ReadOnly,
     Rotten,
     SqliteStore,
     Statistics,
     Store,
+    StoreClosed,
     Stored,
     StoreRecordId,
     Verification,
@@ -63,6 +79,7 @@ if TYPE_CHECKING:
     from lace.porcelain.operations import Delivery
     from lace.porcelain.peerpolicy import PolicyBook
     from lace.porcelain.policyfile import PolicyFile
+    from lace.porcelain.policyparse import GivenPolicy
     from lace.porcelain.whysent import WhySent
 
 LINK_HEADER: Final = "+Link"
@@ -129,12 +146,22 @@ class Lace:
         `journal` is the folder that remembers how far an interrupted import came, and `history` the file
         that exchanges are noted in; without one they are noted in memory.
         """
+        check_store(store)
         self.store: Store = MemoryStore() if store is None else store
         self._journal = None if journal is None else Journal(journal)
         self._history_file = history
-        self._read_only = read_only
+        self._read_only = read_only or bool(getattr(store, "read_only", False))
+        self._closed = False
         self._history: History | None = None
         self._exchanges: Exchanges | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._where}{' (closed)' if self._closed else ''}>"
+
+    @property
+    def _where(self) -> str:
+        place = getattr(self.store, "path", None) or getattr(self.store, "where", None)
+        return "in memory" if place is None else str(place)
 
     @classmethod
     def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
@@ -187,6 +214,7 @@ class Lace:
         """
         check_data(data)
         check_secret(sign)
+        check_many("links", links, "a list of targets, or of pairs (data, target)")
         headers = [*check_pairs(extra), *((LINK_HEADER, self._link(link)) for link in links)]
         if group is None and app is None and name is None:
             for what, given in (("headers", headers), ("time", tai), ("signature", sign)):
@@ -196,6 +224,8 @@ class Lace:
         if group is None or app is None or name is None:
             parts = {"group": group, "app": app, "name": name}
             raise HalfAPlace(missing=next(part for part, given in parts.items() if given is None))
+        for part, given in (("group", group), ("app", app), ("name", name)):
+            check_text(part, given)
         time = now_tai() if tai is None else parse_time(tai, now_tai())
         plex = make_plex(group, app, name, time, data, headers)
         return plex if sign is None else make_seal(plex, sign, secrets.token_bytes(AUX_BYTES))
@@ -221,10 +251,12 @@ class Lace:
 
     def put_records(self, records: Iterable[Record]) -> list[Stored]:
         """Store records in one commit, all or none."""
+        check_many("records", records, "a list of records")
         return self.store.put_many(records)
 
     def find(self, reference: str) -> RecordId:
         """Return the id of the one record that text names; an id in full need not be stored."""
+        check_reference(reference)
         return find_record(self.store, reference)
 
     def get(self, reference: str) -> Record:
@@ -240,6 +272,7 @@ class Lace:
 
         Columns may also be one text with commas between them.
         """
+        check_options(choices, Choices.__annotations__)
         now = now_tai()
         conditions = read_conditions(choices.get("where", ()))
         if types := choices.get("types"):
@@ -294,6 +327,7 @@ class Lace:
         `resume` is False, the options are others, or records were removed meanwhile. `rejects` is a file
         that bad parts are added to, none twice; it cannot be one of the sources.
         """
+        check_sources(sources)
         found = find_sources(sources)
         journal = self._journal
         with nullcontext() if rejects is None else RejectFile(Path(rejects), found) as file:
@@ -331,6 +365,7 @@ class Lace:
         progress: Callable[[int], None] | None = None,
     ) -> ExportReport:
         """Write a table view as `jsonl` or `csv`, as one stream or as a folder of files."""
+        check_choice("format", format, TABLE_FORMATS)
         shown = self.view() if view is None else view
         chosen = TABLE_FORMATS[format]
         head = chosen.head(shown.columns)
@@ -351,6 +386,7 @@ class Lace:
 
     def find_forgotten(self, reference: str) -> RecordId:
         """Return the id of the one forgotten record that text names."""
+        check_reference(reference)
         parsed = parse_reference(reference)
         if isinstance(parsed, ShortId):
             kept_out = self.store.forgotten()
@@ -370,6 +406,7 @@ class Lace:
     @property
     def kept(self) -> History:
         """Where exchanges with this lace are noted."""
+        self._check_open()
         if self._history is None:
             from lace.porcelain.history import open_history
 
@@ -392,7 +429,7 @@ class Lace:
         from lace.drive import Wanted
 
         start = None if since is None else parse_time(since, now_tai())
-        return self.kept.exchanges(Wanted(peer, start, plan, limit))
+        return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
 
     def forget_history(self, before: str) -> int:
         """Forget the exchanges that ended before a time that people type; return how many are gone.
@@ -402,6 +439,7 @@ class Lace:
         time = parse_time(before, now_tai())
         if not self._read_only:
             return self.kept.forget_before(time)
+        self._check_open()
         # A lake is opened for reading, and its history is a file beside it.
         from lace.porcelain.history import open_history
 
@@ -440,6 +478,7 @@ class Lace:
     @property
     def exchanges(self) -> Exchanges:
         """What all exchanges with this lace share: its resident facts, its history, what peers advertised."""
+        self._check_open()
         if self._exchanges is None:
             from lace.porcelain.exchange import open_exchanges
 
@@ -450,7 +489,7 @@ class Lace:
     def interlace(
         self,
         address: str,
-        policy: PolicyFile | PolicyBook | str | Path,
+        policy: GivenPolicy | PolicyBook,
         *,
         stays_open: bool = False,
         **asked: Unpack[Asked],
@@ -458,39 +497,49 @@ class Lace:
         """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
         from lace.porcelain.interlacing import open_interlacing
 
+        self._check_storing()
         return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
 
     def sync(
         self,
         address: str,
-        policy: PolicyFile | PolicyBook | str | Path,
+        policy: GivenPolicy | PolicyBook,
         *,
         progress: Callable[[ExchangeProgress], None] | None = None,
         **asked: Unpack[Asked],
     ) -> InterlaceResult:
         """Exchange with whoever is at an address until both have what they want, and say how that ended."""
-        from lace.porcelain.interlacing import run_sync
+        from lace.porcelain.interlacing import check_asked, run_sync
 
+        check_asked(asked, also=("progress",))
         return run_sync(self.interlace(address, policy, **asked), progress)
 
     def follow(
-        self, address: str, policy: PolicyFile | PolicyBook | str | Path, **asked: Unpack[Asked]
+        self, address: str, policy: GivenPolicy | PolicyBook, **asked: Unpack[Asked]
     ) -> Iterator[Followed]:
         """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
         from lace.porcelain.following import follow_in_thread
+        from lace.porcelain.interlacing import check_asked
+        from lace.porcelain.peerpolicy import given_policies
 
-        return follow_in_thread(lambda: self.interlace(address, policy, stays_open=True, **asked))
+        check_asked(asked)
+        self._check_storing()
+        # Read now: whoever calls is told what is wrong, and not who iterates.
+        ours = given_policies(policy)
+        return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
 
     def fetch(
-        self, address: str, reference: str, policy: PolicyFile | None = None, **asked: Unpack[Asked]
+        self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
     ) -> InterlaceResult:
         """Fetch what an id in full or a `//group//app//name` names from a lace elsewhere, and store it."""
         from lace.porcelain.operations import fetch, select_reference
 
+        check_reference(reference)
+        self._check_storing()
         return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
 
     def deliver(
-        self, address: str, *references: str, policy: PolicyFile | None = None, **asked: Unpack[Asked]
+        self, address: str, *references: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
     ) -> Delivery:
         """Bring records of this lace to one elsewhere, and say what became of each."""
         from lace.porcelain.operations import deliver
@@ -499,6 +548,7 @@ class Lace:
 
     def close(self) -> None:
         """Let go of the store and of the history."""
+        self._closed = True
         if self._exchanges is not None:
             self._exchanges.close()
         if self._history is not None:
@@ -517,10 +567,19 @@ class Lace:
         self.close()
 
     def _link(self, link: str | tuple[str, str]) -> str:
-        data, target = ("", link) if isinstance(link, str) else link
+        data, target = read_link(link)
         # 020: unsupported record hash formats may appear in record-link targets.
         named = target if is_foreign_record_id(target) else self.find(target)
         return f"{data} {named}" if data else named
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(where=self._where)
+
+    def _check_storing(self) -> None:
+        # Said before anybody is connected to: what has left by then is not noted anywhere.
+        if self._read_only:
+            raise ReadOnly(where=self._where, reason="it was opened for reading, and an exchange stores")
 
     def _stored(self, reference: str) -> RecordId:
         record_id = self.find(reference)

@@ -44,13 +44,38 @@ def lake_source(place: str | Path) -> str | Path:
     return store_file(Path(place)) if (Path(place) / FOLDER).is_dir() else place
 
 
+class FrameNotRead(InputError):
+    """A frame whose name the rules know, with another number of columns than they read."""
+
+    code = "lake/frame-not-read"
+    text = (
+        "the frame {name} has {columns} columns, and the rules read {read}: another number of columns is"
+        " another predicate. Select the columns that the rules mean, in their order"
+    )
+
+
+class AmbiguousAnswers(InputError):
+    """The name of several predicates that were derived."""
+
+    code = "lake/ambiguous-answers"
+    text = "the rules derive several predicates called {name}: ask for one of {known}"
+
+
 class LakeAnswers(Mapping[str, "Frame"]):
-    """What rules derived: a frame for each predicate, by name, and the reasons."""
+    """What rules derived: a frame for each predicate, and the reasons.
+
+    `answers["A"]` is the frame of A where one predicate has that name, `answers["A/1"]` always. The columns
+    of a frame are called c0, c1, … in the order of the terms; `frame.toDF("record", "author")` renames them.
+    """
 
     def __init__(self, bench: Workbench, evaluated: Evaluated) -> None:
         self._bench = bench
         self._evaluated = evaluated
-        self._names = {predicate.name: predicate for predicate in sorted(evaluated.compiled.wanted)}
+        wanted = sorted(evaluated.compiled.wanted)
+        self._exact = {str(predicate): predicate for predicate in wanted}
+        self._alike: dict[str, list[Predicate]] = {}
+        for predicate in wanted:
+            self._alike.setdefault(predicate.name, []).append(predicate)
 
     @property
     def result(self) -> SparkResult:
@@ -63,13 +88,22 @@ class LakeAnswers(Mapping[str, "Frame"]):
         return self.result.report
 
     def __getitem__(self, name: str) -> Frame:
-        return self.result.frame(self._names[name])
+        alike = self._alike.get(name, ())
+        if len(alike) > 1:
+            raise AmbiguousAnswers(name=name, known=", ".join(map(str, alike)))
+        if not alike and name not in self._exact:
+            raise KeyError(f"{name}; there are answers for {', '.join(self._exact) or 'nothing'}")
+        return self.result.frame(alike[0] if alike else self._exact[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._exact or name in self._alike
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        for name, alike in self._alike.items():
+            yield from [name] if len(alike) == 1 else map(str, alike)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._exact)
 
     def why(self, fact: Fact) -> Proof | None:
         """Return a proof of a fact, or None where it does not hold."""
@@ -81,7 +115,11 @@ class LakeAnswers(Mapping[str, "Frame"]):
 
 
 class SparkLake:
-    """A lake, and the session that works on it."""
+    """A lake, and the session that works on it.
+
+    A session that was given is its owner's, who stops it. One that `open` started stays for the next lake of
+    this process and ends with it; `lake.session.stop()` ends it earlier, and every frame of it with it.
+    """
 
     def __init__(self, lake: Lake, session: Session) -> None:
         self.lake = lake
@@ -176,9 +214,15 @@ class SparkLake:
         frames: Mapping[str, Frame] | None = None,
         limits: EvaluationLimits = LIMITS,
     ) -> LakeAnswers:
-        """Evaluate rules over the lake, and over more relations that are frames of text."""
+        """Evaluate rules over the lake, and over more relations that are frames of text.
+
+        A frame is the predicate of its name with as many terms as it has columns, which count by position.
+        One that no rule names is not read; one that the rules name with other numbers of terms is refused.
+        """
+        program = parse_program(rules) if isinstance(rules, str) else rules
         bench = self.workbench(version=version, strategy=strategy, frames=frames, limits=limits)
-        bench.use(parse_program(rules) if isinstance(rules, str) else rules)
+        _check_read(frames or {}, program)
+        bench.use(program)
         return LakeAnswers(bench, bench.evaluate(wanted))
 
     def lace(self, *, version: int | None = None) -> Lace:
@@ -186,3 +230,12 @@ class SparkLake:
         from lace.pipeline import LakeStore
 
         return Lace(LakeStore(self.lake, version))
+
+
+def _check_read(frames: Mapping[str, Frame], program: Program) -> None:
+    """Refuse frames that the rules name and do not read."""
+    for name, frame in frames.items():
+        columns = len(frame.columns)
+        named = sorted(each for each in program.predicates if each.name == name)
+        if named and Predicate(name, columns) not in named:
+            raise FrameNotRead(name=name, columns=columns, read=", ".join(map(str, named)))

@@ -18,9 +18,10 @@ from lace.errors import InputError
 from lace.facts import write_constant
 from lace.interlace import InterlaceResult
 from lace.policy import Module
-from lace.porcelain.interlacing import Asked, open_interlacing, run_sync
+from lace.porcelain.arguments import WrongArgument
+from lace.porcelain.interlacing import Asked, check_asked, open_interlacing, run_sync
 from lace.porcelain.policyfile import SELECT, PolicyFile
-from lace.porcelain.policyparse import parse_policy
+from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
 from lace.porcelain.reference import Coordinate, ShortId, parse_reference
 from lace.text import RecordId
 
@@ -57,14 +58,14 @@ def fetch(
     exchanges: Exchanges,
     address: str,
     wanted: Module,
-    policy: PolicyFile | None = None,
+    policy: GivenPolicy | None = None,
     **asked: Unpack[Asked],
 ) -> InterlaceResult:
     """Get what a selector selects from a lace elsewhere, as far as both policies allow."""
+    check_asked(asked, but=("operation",))
     asked["operation"] = wanted
-    return run_sync(
-        open_interlacing(exchanges, address, policy or parse_policy(SELECT_ALL, "no policy"), **asked)
-    )
+    chosen = parse_policy(SELECT_ALL, "no policy") if policy is None else policy
+    return run_sync(open_interlacing(exchanges, address, chosen, **asked))
 
 
 class Delivery(NamedTuple):
@@ -79,19 +80,23 @@ def deliver(
     exchanges: Exchanges,
     address: str,
     records: Iterable[RecordId],
-    policy: PolicyFile | None = None,
+    policy: GivenPolicy | None = None,
     **asked: Unpack[Asked],
 ) -> Delivery:
     """Bring records to a lace elsewhere, a few hundred in each exchange; stop where one does not converge."""
+    check_asked(asked, but=("operation",))
     wanted = list(dict.fromkeys(records))
-    used = 0 if policy is None else sum(len(section.rules) for section in policy.of(SELECT))
+    if not wanted:
+        raise WrongArgument(name="records", wanted="what is to be delivered, one at least", found="none")
+    ours = None if policy is None else given_policy(policy)
+    used = 0 if ours is None else sum(len(section.rules) for section in ours.of(SELECT))
     sent: list[str] = []
     held: list[str] = []
     left: list[str] = []
     result = None
     for few in _some(wanted, max(1, RULES - used)):
         asked["operation"] = select_records(few)
-        chosen = policy or _showing(few)
+        chosen = ours or _showing(few)
         result = run_sync(open_interlacing(exchanges, address, chosen, **asked))
         report = report_store(few, result)
         sent += report.sent
@@ -99,7 +104,7 @@ def deliver(
         left += report.not_wanted
         if not result.complete:
             break
-    assert result is not None, "there is something to deliver"
+    assert result is not None
     told = {*sent, *held, *left}
     left += [record for record in wanted if record not in told]
     return Delivery(StoreReport(tuple(sent), tuple(held), tuple(left), result.complete), result)

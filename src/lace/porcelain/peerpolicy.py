@@ -33,6 +33,7 @@ from lace.policy import (
 )
 from lace.porcelain.history import policy_in_force
 from lace.porcelain.policyfile import RECEIVE, SELECT, PolicyFile, PolicySection, is_proven
+from lace.porcelain.policyparse import GivenPolicy, given_policy
 from lace.text import LacegramId, Verifier
 
 NOBODY: Final = "a peer that proves nothing"
@@ -126,6 +127,11 @@ class Presented:
         for module in (self.asking, self.operation):
             sections += [] if module is None else [Section(Role.SELECT, str(module))]
         return InForce(tuple(sections), found.union, found.trusted)
+
+
+def given_policies(policy: GivenPolicy | PolicyBook) -> PolicyFile | PolicyBook:
+    """Return the policy that a caller gave, or the book of several."""
+    return policy if isinstance(policy, PolicyBook) else given_policy(policy)
 
 
 def present(

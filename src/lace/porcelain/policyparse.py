@@ -9,11 +9,11 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from os.path import exists
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from lace.datalog import (
     ADVERTISEMENT_PREDICATES,
@@ -39,6 +39,7 @@ from lace.policy import (
     compose_selectors,
     read_restriction,
 )
+from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.layout import COMMENT, Block, cut_blocks, join_blocks
 from lace.porcelain.policyfaults import as_refusal, find_fault, placed
 from lace.porcelain.policyfile import (
@@ -60,6 +61,8 @@ from lace.porcelain.policyfile import (
 )
 from lace.text import Verifier, parse_verifier
 
+GivenPolicy: TypeAlias = PolicyFile | str | Path
+"""What callers give as a policy: one that was read, or the path of its file."""
 MOST_SECTIONS: Final = 64
 _HEADER = re.compile(r"[ \t]*\[(?P<words>[^\[\]]*)\][ \t]*")
 _EXAMPLES: Final = {
@@ -101,8 +104,25 @@ class _Chunk:
 
 def read_policy(path: str | Path) -> PolicyFile:
     """Read a policy file, or raise PolicyRefused with all that is wrong with it; `-` is stdin."""
+    _check_path(path)
     name, raw = read_policy_text(path)
     return parse_policy(raw, name)
+
+
+def given_policy(policy: GivenPolicy) -> PolicyFile:
+    """Return the policy that a caller gave; whatever takes one takes it through here."""
+    return policy if isinstance(policy, PolicyFile) else read_policy(policy)
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | Path):
+        found = f"a value of type {type(path).__name__}"
+    elif ("\n" in str(path) or ":-" in str(path)) and not exists(path):
+        found = "the text of one, for parse_policy,"
+    else:
+        return
+    wanted = "the path of a policy file, or what read_policy or parse_policy gives"
+    raise WrongArgument(name="policy", wanted=wanted, found=found)
 
 
 def parse_policy(text: str | bytes, name: str = "policy") -> PolicyFile:
@@ -211,11 +231,7 @@ def _check(chunk: _Chunk, lines: list[bytes]) -> None:
 def _check_preamble(chunk: _Chunk, lines: list[bytes]) -> None:
     found = check_annotated(_alone(lines, chunk))
     # What is no text is no rule either.
-    chunk.faults += [each for each in found if each.code == "L-101"][:1]
-    if lines[0].startswith(BOM_UTF8):
-        line, at = _at(lines, 0)
-        reason = "the file begins with a byte order mark: save it without one"
-        chunk.faults.append(find_fault("policy/header", line, at, found=line[1:61].strip(), reason=reason))
+    chunk.faults += [each for each in found if each.code in ("L-101", "L-109")][:1]
     if not chunk.faults:
         _refuse_rules(chunk, lines, FlatRules.code)
     if not chunk.faults:

@@ -45,7 +45,9 @@ from lace.policy import (
     make_plan,
     read_module,
 )
-from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicyFile, PolicySection
+from lace.porcelain.arguments import check_offers
+from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicySection
+from lace.porcelain.policyparse import GivenPolicy, given_policy
 from lace.stores import Store
 from lace.text import PlanId, RecordId, Verifier
 
@@ -90,21 +92,22 @@ class Rehearsal:
     def __init__(
         self,
         records: Resident,
-        ours: PolicyFile,
+        ours: GivenPolicy,
         *,
         peer: Verifier | None = None,
-        theirs: PolicyFile | None = None,
+        theirs: GivenPolicy | None = None,
         here: Verifier | None = None,
         side: int = 0,
         runtime: Iterable[Fact] = (),
         advertised: Iterable[Fact] = (),
     ) -> None:
         """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing."""
-        self.ours = ours
+        check_offers("records", records, "evaluate", "facts in memory: ResidentFacts(lace.store).database")
+        ours = self.ours = given_policy(ours)
         self.peer = peer
         self.side = side
         self._composed = ours.operand(peer)
-        wanted = read_module(WANTS_ALL) if theirs is None else theirs.operand(here).module
+        wanted = read_module(WANTS_ALL) if theirs is None else given_policy(theirs).operand(here).module
         own = self._composed.module
         plan = make_plan(own, wanted) if side == 0 else make_plan(wanted, own)
         for index, proven in ((side, here), (1 - side, peer)):

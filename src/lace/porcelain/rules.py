@@ -35,6 +35,10 @@ from lace.stores import file_faults
 RULE_FILE_BYTES: Final = 16 * 1024 * 1024  # 256 rules of 64 KiB each
 STDIN: Final = "-"
 
+SHOWN: Final = 3
+"""How many diagnostics stand in the text of an error; `diagnostics` has all."""
+BRIEF_CHARS: Final = 300
+
 _PREDICATE = re.compile(r"(_?[A-Za-z][A-Za-z0-9_~-]*)/([0-9]{1,3})")
 
 
@@ -42,7 +46,26 @@ class Diagnosed:
     """What an error has that carries everything that was found in one text."""
 
     code: ClassVar[str]
+    text: ClassVar[str]
     fields: dict[str, Any]
+
+    @property
+    def sentence(self) -> str:
+        """How many were found, and where."""
+        return self.text.format_map(self.fields)
+
+    def __str__(self) -> str:
+        lines = self.brief()
+        more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+        return "\n  ".join([self.sentence, *lines[:SHOWN], *more])
+
+    def brief(self) -> list[str]:
+        """Return a line for each diagnostic, errors first."""
+        found = []
+        for each in sorted(self.diagnostics, key=lambda each: each.severity != "error"):
+            place = f"line {each.span.line}: " if each.span.line else ""
+            found.append(f"{place}{each.message} [{each.code}]; {each.note}"[:BRIEF_CHARS])
+        return found
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -58,7 +81,7 @@ class Diagnosed:
         """Return the error as a program reads it."""
         return {
             "code": self.code,
-            "error": str(self),
+            "error": self.sentence,
             "where": self.fields["where"],
             "diagnostics": [each.to_json() for each in self.diagnostics],
         }

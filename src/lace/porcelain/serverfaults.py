@@ -46,12 +46,20 @@ class ServerRefused(Diagnosed, PolicyError):
         found: tuple[LaceError, ...] = self.fields["policies"]
         return found
 
+    def brief(self) -> list[str]:
+        """Return a line for each fault, those of the policies too."""
+        policies = []
+        for error in self.policies:
+            parts = error.brief() if isinstance(error, Diagnosed) else []
+            policies += [f"{error.fields['where']}, {part}" for part in parts] or [error.sentence]
+        return super().brief() + policies
+
     def details(self) -> list[str]:
         """Return everything for people."""
         lines = super().details()
         for error in self.policies:
             more = getattr(error, "details", None)
-            lines += [*(more() if more else ()), f"{error} [{error.code}]"]
+            lines += [*(more() if more else ()), f"{error.sentence} [{error.code}]"]
         return lines
 
     def to_json(self) -> dict[str, Any]:

@@ -240,7 +240,9 @@ def read_server(path: Path | None, given: Sequence[tuple[str, str]] = ()) -> Ser
             raise refuse_server(file.name, [find_server_fault("serve/not-utf8", message)]) from None
         _Reader(file, path.parent).read(text)
     beside = ServerFile(COMMAND_LINE)
-    _Reader(beside, Path()).read("\n".join(f"{word} {value}" for word, value in given))
+    reader = _Reader(beside, Path())
+    for word, value in given:
+        reader.give(word, value)
     # A line that nobody wrote has no place that one could look at.
     file.faults += [
         replace(each, message=f"{each.excerpt}: {each.message}", span=NOWHERE) for each in beside.faults
@@ -264,6 +266,16 @@ class _Reader:
             self._read_line(number, line)
             self._offset += len(line.encode()) + 1
 
+    def give(self, word: str, value: str) -> None:
+        """Take a word that stands in no file: what it names may hold blanks, and # begins no comment."""
+        line, start = f"{word} {value}", len(word) + 1
+        what = (SERVER_WORDS | PEER_WORDS).get(word)
+        if what is not None and (what.path or what.reads is parse_served):
+            values = [(value, self._span(1, line, start, len(line)))] if value else []
+        else:
+            values = [(each[0], self._span(1, line, *each.span())) for each in _WORD.finditer(line, start)]
+        self._take(word, line, self._span(1, line, 0, len(word)), values)
+
     def _span(self, number: int, line: str, start: int, end: int) -> Span:
         return Span(number, start, end, self._offset + len(line[:start].encode()))
 
@@ -280,6 +292,9 @@ class _Reader:
             return
         found = [(each[0], self._span(number, line, *each.span())) for each in _WORD.finditer(bare)]
         (word, at), *values = found
+        self._take(word, line, at, values)
+
+    def _take(self, word: str, line: str, at: Span, values: list[tuple[str, Span]]) -> None:
         if word == USER_WORD and self._group is self._file.server:
             self._read_user(line, at, values)
             return
@@ -348,6 +363,8 @@ def _reason(error: LaceError) -> str:
 def _advice(word: str, group: str) -> str:
     from difflib import get_close_matches
 
+    if word.startswith("\ufeff"):
+        return "the file begins with a byte order mark: save it as UTF-8 without one"
     everywhere: Iterable[str] = {*SERVER_WORDS, *PEER_WORDS, *GROUP_WORDS, USER_WORD}
     if word in everywhere:
         return f"{word} stands {'above the groups' if group else 'in a group'}"

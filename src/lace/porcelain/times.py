@@ -57,6 +57,8 @@ def parse_time(text: str, now: Tai) -> Tai:
     >>> [parse_time(text, now) for text in ("now", "2022-01-01", "1h")]
     ['1640995237:000000000', '1640995237:000000000', '1640991637:000000000']
     """
+    if not isinstance(text, str):
+        raise NotATime(text=text)
     if is_tai(text):
         return Tai(text)
     seconds, nanoseconds = unix_from_tai(now)

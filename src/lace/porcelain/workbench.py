@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
 from lace.algebra import (
     LIMITS,
@@ -44,12 +44,16 @@ from lace.datalog import (
 )
 from lace.errors import InputError
 from lace.facts import Fact, Predicate, Values
+from lace.porcelain.arguments import WrongArgument, check_limit, check_store
 from lace.porcelain.resident import ResidentFacts
-from lace.porcelain.rules import read_question
+from lace.porcelain.rules import parse_predicate, read_goal, read_question
 from lace.stores import Store
 
 if TYPE_CHECKING:
     from lace.engines import EmbeddedEvaluation
+
+GivenPredicates: TypeAlias = str | Predicate | Iterable[str | Predicate]
+"""One predicate or many, each as it is or as text such as Edge/2."""
 
 
 class HeldFacts(Protocol):
@@ -124,14 +128,13 @@ class Evaluated:
         """The present version of what was derived."""
         return self.evaluation.result()
 
-    def facts(
-        self, predicates: Iterable[Predicate] | None = None, *, limit: int | None = None
-    ) -> Iterator[Fact]:
+    def facts(self, predicates: GivenPredicates | None = None, *, limit: int | None = None) -> Iterator[Fact]:
         """Yield derived facts, by default of all wanted predicates, in the order of their texts.
 
         An engine that holds more facts than this process can streams them.
         """
-        wanted = sorted(self.compiled.wanted if predicates is None else predicates)
+        check_limit(limit)
+        wanted = sorted(self.compiled.wanted if predicates is None else given_predicates(predicates))
         result = self.result
         rows = ((p.name, *values) for p in wanted for values in _sorted_rows(result, p, limit))
         return islice(rows, limit)
@@ -181,6 +184,7 @@ class Workbench:
         facts: HeldFacts | None = None,
         limits: EvaluationLimits = LIMITS,
     ) -> None:
+        check_store(store)
         self.limits = limits
         self._facts = ResidentFacts(store) if facts is None else facts
         self._program = make_program(())
@@ -194,13 +198,18 @@ class Workbench:
 
     def use(self, program: Program) -> None:
         """Take other rules."""
+        if not isinstance(program, Program):
+            wanted = "a Program, such as read_rules(path).program() or parse_program(text) gives"
+            raise WrongArgument(
+                name="program", wanted=wanted, found=f"a value of type {type(program).__name__}"
+            )
         if program != self._program:
             self._program = program
             self._drop()
 
-    def give(self, facts: Iterable[Fact]) -> int:
-        """Add facts by hand; return how many were new."""
-        new = self._facts.give(facts)
+    def give(self, facts: Iterable[Fact | str] | str) -> int:
+        """Add facts by hand, as tuples or as text such as \"Edge('a','b')\"; return how many were new."""
+        new = self._facts.give([given_fact(each) for each in ((facts,) if isinstance(facts, str) else facts)])
         self._insert(new)
         return len(new)
 
@@ -209,13 +218,13 @@ class Workbench:
         self._refresh()
         return self._facts.counts()
 
-    def compile(self, wanted: Iterable[Predicate] | None = None) -> RelationProgram:
+    def compile(self, wanted: GivenPredicates | None = None) -> RelationProgram:
         """Return the relational program for wanted predicates, by default for all that the rules derive."""
-        return compile_wanted(self._program, wanted)
+        return compile_wanted(self._program, None if wanted is None else given_predicates(wanted))
 
-    def evaluate(self, wanted: Iterable[Predicate] | None = None) -> Evaluated:
+    def evaluate(self, wanted: GivenPredicates | None = None) -> Evaluated:
         """Evaluate the rules as far as wanted predicates need it, by default all of them."""
-        asked = self._program.heads if wanted is None else frozenset(wanted)
+        asked = self._program.heads if wanted is None else frozenset(given_predicates(wanted))
         self._refresh()
         if self._kept is not None and asked.issubset(self._kept.compiled.wanted):
             return self._kept
@@ -229,6 +238,7 @@ class Workbench:
 
         An engine elsewhere sends no more than the limit, and one that tells whether there are more.
         """
+        check_limit(limit)
         if isinstance(question, str):
             question = read_question(question, self._program)
         atom = question.atom
@@ -241,12 +251,14 @@ class Workbench:
         found = self._run(program, compile_program(program, (asked,))).result
         return _answers(question, _sorted_rows(found, asked, most), limit, found.count(asked))
 
-    def why(self, fact: Fact) -> Proof | None:
+    def why(self, fact: Fact | str) -> Proof | None:
         """Return a proof of a fact, or None where it does not hold."""
+        fact = given_fact(fact)
         return self._explain(fact).why(fact, self._explaining())
 
-    def why_not(self, fact: Fact) -> WhyNot:
+    def why_not(self, fact: Fact | str) -> WhyNot:
         """Say for each rule that could derive a fact what stops it; of a fact that holds, why it does."""
+        fact = given_fact(fact)
         return self._explain(fact).why_not(fact, budget=self._explaining())
 
     def _look_up(self, atom: Atom, variables: tuple[str, ...], most: int | None) -> Iterable[Values]:
@@ -319,6 +331,30 @@ class Workbench:
     def _drop(self) -> None:
         self._kept = None
         self._explainer = None
+
+
+def given_fact(fact: Fact | str) -> Fact:
+    """Return a fact that a caller gave: a tuple, or text.
+
+    >>> given_fact("Edge('a','b')"), given_fact(("Edge", "a", "b"))
+    (('Edge', 'a', 'b'), ('Edge', 'a', 'b'))
+    """
+    if isinstance(fact, str):
+        return read_goal(fact)
+    if not isinstance(fact, tuple):
+        wanted = "a tuple of texts, the name of its predicate first, or text such as Edge('a','b')"
+        raise WrongArgument(name="fact", wanted=wanted, found=repr(fact)[:80])
+    return fact
+
+
+def given_predicates(predicates: GivenPredicates) -> list[Predicate]:
+    """Return predicates that a caller gave, one or many, each as it is or as text.
+
+    >>> given_predicates("Edge/2") == given_predicates(["Edge/2"]) == given_predicates(Predicate("Edge", 2))
+    True
+    """
+    many = (predicates,) if isinstance(predicates, str | Predicate) else predicates
+    return [parse_predicate(each) if isinstance(each, str) else each for each in many]
 
 
 def _sorted_rows(result: Result, predicate: Predicate, limit: int | None) -> Iterable[Values]:

@@ -1,5 +1,6 @@
 """Where validated records live: the store port, two stores behind it, and files of stored records."""
 
+from lace.stores.chosen import NotRecordIds
 from lace.stores.committer import Interrupted
 from lace.stores.connections import Forked
 from lace.stores.faults import (
@@ -51,16 +52,16 @@ from lace.stores.sources import (
     Source,
     find_sources,
 )
-from lace.stores.sqlite import SqliteStore
+from lace.stores.sqlite import NeedsFile, SqliteStore
 from lace.stores.upkeep import BackupExists
 
 __all__ = [
     "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
     "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "Forgotten", "Forked",
-    "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry", "MemoryStore", "NewerSchema",
-    "NoStore", "NotAStore", "NotStored", "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly",
-    "Reader", "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source",
-    "SqliteStore", "Statistics", "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog",
-    "Verification", "Version", "Writer",
+    "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry", "MemoryStore", "NeedsFile",
+    "NewerSchema", "NoStore", "NotAStore", "NotRecordIds", "NotStored", "NothingToImport", "OtherFault",
+    "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts", "Refused", "Removed", "Rotten",
+    "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store", "StoreClosed",
+    "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
     "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "reread", "set_aside",
 ]  # fmt: skip

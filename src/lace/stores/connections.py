@@ -87,7 +87,7 @@ class Connections:
         """Return the connection that writes, or raise why there is none."""
         self.check_usable()
         if self.writer is None:
-            raise ReadOnly(where=self.where, reason="it was opened for reading only")
+            raise ReadOnly(where=self.where, reason="that is how it was opened")
         return self.writer
 
     def check_usable(self) -> None:
@@ -144,9 +144,7 @@ class Connections:
         try:
             connection.set_busy_timeout(self._wait_ms)
             if connection.readonly("main"):
-                raise ReadOnly(
-                    where=self.where, reason="you may read but not write it; open it for reading only"
-                )
+                raise ReadOnly(where=self.where, reason="the system opens it for reading only")
             version = check_kind(connection, self.where)
             if version == 0 and not create:
                 raise NotAStore(where=self.where, reason="it is empty")

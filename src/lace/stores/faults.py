@@ -18,7 +18,7 @@ class NoStore(Missing):
     """No store where one was to be opened."""
 
     code = "store/no-store"
-    text = "there is no store at {where}; create one first"
+    text = "there is no store at {where}: make one with `lace init`, or name another place"
 
 
 class CannotOpen(Unavailable):
@@ -46,7 +46,10 @@ class ReadOnly(Unavailable):
     """A store that cannot be written."""
 
     code = "store/read-only"
-    text = "{where} cannot be written ({reason}); nothing was changed. Check file and folder permissions"
+    text = (
+        "the store {where} can be read, but not written ({reason}); nothing was changed. Check the"
+        " permissions of the file, of its folder and of the disk, or work on a copy of the store"
+    )
 
 
 class UnreadableLog(Unavailable):

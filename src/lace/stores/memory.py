@@ -17,6 +17,7 @@ from typing import Literal, Self, overload
 
 from lace.facts import Segment, facts_of_record, make_segment
 from lace.record import Blob, Record, Seal, inner_records
+from lace.stores.chosen import check_ids, check_several
 from lace.stores.find import id_prefixes
 from lace.stores.port import (
     Added,
@@ -152,8 +153,9 @@ class MemoryStore(RecordFacts):
 
     def remove(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Take records and their facts away; return those that were there."""
+        ids = check_ids(record_ids)
         with self._open() as change:
-            there = [record_id for record_id in dict.fromkeys(record_ids) if record_id in self._records]
+            there = [record_id for record_id in dict.fromkeys(ids) if record_id in self._records]
             for record_id in sorted(there, key=self._numbers.__getitem__):
                 self._take(record_id)
             change.notify_all()
@@ -161,7 +163,7 @@ class MemoryStore(RecordFacts):
 
     def forget(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Remove records and keep them out, also ones never seen; return those that were there."""
-        ids = tuple(record_ids)
+        ids = check_ids(record_ids)
         with self._change:
             there = self.remove(ids)
             self._forgotten.update(ids)
@@ -169,8 +171,9 @@ class MemoryStore(RecordFacts):
 
     def allow(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Let forgotten records in again; return those that were forgotten."""
+        ids = check_several(record_ids)
         with self._open():
-            there = [record_id for record_id in dict.fromkeys(record_ids) if record_id in self._forgotten]
+            there = [record_id for record_id in dict.fromkeys(ids) if record_id in self._forgotten]
             self._forgotten.difference_update(there)
         return there
 

@@ -112,7 +112,7 @@ class SideFile:
         with self._lock, self._telling:
             connection = self._usable()
             if self._read_only:
-                raise ReadOnly(where=self._where, reason="it was opened for reading only")
+                raise ReadOnly(where=self._where, reason="that is how it was opened")
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}").fetchall()
             connection.execute("BEGIN IMMEDIATE")
             try:

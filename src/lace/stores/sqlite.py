@@ -18,8 +18,10 @@ from typing import Any, Literal, Self, TypeVar, overload
 
 from apsw import Connection
 
+from lace.errors import InputError
 from lace.facts import Segment
 from lace.record import Record
+from lace.stores.chosen import check_ids, check_several
 from lace.stores.commit import Commit, coordinate_text
 from lace.stores.committer import Committer
 from lace.stores.connections import WAIT_SECONDS, Connections
@@ -48,10 +50,18 @@ from lace.text import RecordId
 # Other processes are asked whether they stored something, at first often, then ever less often.
 _FIRST_LOOK, _LAST_LOOK = 0.001, 0.05
 _PAGE = 4096
+_NO_FILE = ("", ":memory:")
 _BYTES = "SELECT bytes FROM record WHERE hash = ?"
 _BYTES_OR_NONE = "SELECT (SELECT bytes FROM record WHERE hash = ?)"
 
 T = TypeVar("T")
+
+
+class NeedsFile(InputError):
+    """A name that SQLite takes for a database without a file."""
+
+    code = "store/needs-file"
+    text = "a store needs a file, and {name!r} names none; for a store in memory use lace.stores.MemoryStore"
 
 
 class SqliteStore(RecordFacts):
@@ -83,6 +93,8 @@ class SqliteStore(RecordFacts):
         how long another process may hold the store before `Locked` is raised. `vfs` names the SQLite VFS
         to go through; fault tests use one of their own.
         """
+        if str(path) in _NO_FILE:
+            raise NeedsFile(name=str(path))
         self.path = Path(path)
         self.admit_inner = admit_inner
         self._connections = Connections(
@@ -125,17 +137,17 @@ class SqliteStore(RecordFacts):
 
     def remove(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Take records and their facts away in one commit; return those that were there."""
-        ids = tuple(record_ids)
+        ids = check_ids(record_ids)
         return self._write(lambda commit: commit.remove(ids))
 
     def forget(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Remove records and keep them out, also ones never seen; return those that were there."""
-        ids = tuple(record_ids)
+        ids = check_ids(record_ids)
         return self._write(lambda commit: commit.remove(ids, forget=True))
 
     def allow(self, record_ids: Iterable[RecordId]) -> list[RecordId]:
         """Let forgotten records in again; return those that were forgotten."""
-        ids = tuple(record_ids)
+        ids = check_several(record_ids)
         return self._write(lambda commit: commit.allow(ids))
 
     def get(self, record_id: RecordId) -> Record:

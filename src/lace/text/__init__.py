@@ -6,6 +6,7 @@ from lace.text.ids import (
     PAYLOAD_CHARS,
     RECORD_TYPES,
     SUFFIX,
+    IdFill,
     LacegramId,
     LinkId,
     NotAnId,
@@ -45,8 +46,8 @@ from lace.text.utf8 import ControlByte, NotNfc, NotUtf8, decode_line, decode_tex
 
 __all__ = [
     "ALPHABET", "DIGEST_BYTES", "NANOSECONDS", "PAYLOAD_CHARS", "RECORD_TYPES", "SUFFIX",
-    "BadFill", "BadLength", "BadSymbol", "ControlByte", "LacegramId", "LinkId", "NotAnId", "NotNfc",
-    "NotTai", "NotUtf8", "OutsideTai", "PlanId", "RecordId", "RuleId", "Tai", "Verifier",
+    "BadFill", "BadLength", "BadSymbol", "ControlByte", "IdFill", "LacegramId", "LinkId", "NotAnId",
+    "NotNfc", "NotTai", "NotUtf8", "OutsideTai", "PlanId", "RecordId", "RuleId", "Tai", "Verifier",
     "decode", "decode_line", "decode_text", "derive", "digest", "digest_all", "domain_digest", "encode",
     "id_payload", "is_foreign_record_id", "is_nfc", "is_tai", "lacegram_id", "link_id", "parse_lacegram_id",
     "parse_link_id", "parse_plan_id", "parse_record_id", "parse_rule_id", "parse_secret_payload",

@@ -44,6 +44,16 @@ class NotAnId(TextError):
     text = "{text!r} is no {kind} id: expected {shape}"
 
 
+class IdFill(BadFill):
+    """An identifier whose last symbol is not one that an encoder writes."""
+
+    code = "text/id-fill"
+    text = (
+        "{text!r} is no {kind} id: its last symbol {symbol!r} carries bits beyond the last byte,"
+        " which no encoder writes; copy the id again from where it came"
+    )
+
+
 def _parse(text: str, kind: str, letters: str, shape: str) -> bytes:
     typed = letters[0] in "BPSV&"
     found = (_TYPED if typed else _PLAIN).fullmatch(text)
@@ -55,7 +65,8 @@ def _parse(text: str, kind: str, letters: str, shape: str) -> bytes:
         return decode(found[2])
     except BadFill as error:
         symbol = "…" if secret else error.fields["symbol"]
-        raise BadFill(symbol=symbol, offset=2 + PAYLOAD_CHARS - 1) from None
+        named = "&.…" if secret else text
+        raise IdFill(text=named, kind=kind, symbol=symbol, offset=2 + PAYLOAD_CHARS - 1) from None
 
 
 def parse_record_id(text: str) -> RecordId:

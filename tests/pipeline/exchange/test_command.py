@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lace.pipeline import open_lake
-from lace.porcelain import generate
+from lace.porcelain import Lace, Worth, converge_lakes, generate, read_policy
 from tests.cli.conftest import Run
 from tests.cli.conftest import home as home
 from tests.cli.conftest import run as run
@@ -45,6 +45,24 @@ def test_two_lakes_and_a_lace_converge(run: Run, home: Path) -> None:
     )
     assert both.code == 0, both.err
     assert len(run("ls", "--ids").lines) == len(RECORDS)
+
+
+def test_a_lace_notes_what_left_and_came(tmp_path: Path) -> None:
+    (tmp_path / "all.policy").write_text(ALL)
+    policy = read_policy(tmp_path / "all.policy")
+    lake_of(tmp_path / "A", RECORDS[4:12])
+    with Lace.init(tmp_path / "notes") as lace:
+        lace.put_records(RECORDS[:8])
+    for dry_run in (True, False):
+        converge_lakes(tmp_path / "A", tmp_path / "notes", (policy, policy), dry_run=dry_run)
+    with Lace.open(tmp_path / "notes") as lace:
+        (entry,) = lace.history()  # a dry run leaves none
+        assert (entry.cause, entry.left, entry.came, entry.may_have_left) == ("fixed-point", 4, 4, 0)
+        assert entry.address == str(tmp_path / "A")
+        (sending,) = lace.why_sent(RECORDS[0].id).sendings
+        assert sending.worth is Worth.AS_IT_WAS
+        assert lace.why_sent(RECORDS[6].id).sendings == ()
+        assert len(lace.why_sent(RECORDS[10].id).came) == 1
 
 
 def test_what_is_missing_or_refused_is_said(run: Run, home: Path) -> None:

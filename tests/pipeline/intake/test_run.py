@@ -118,6 +118,8 @@ def test_a_source_that_was_ingested_is_not_read_again(lake: Lake, folder: Path) 
     assert again.version == first.version
     assert again.skipped == again.sources == first.sources
     assert numbers(again) == (0, 0, 0, 0, 0)
+    nothing = ingest(lake, [])
+    assert (nothing.committed, nothing.sources, numbers(nothing)) == (False, 0, (0, 0, 0, 0, 0))
 
 
 def test_a_file_that_grew_adds_what_is_new(lake: Lake, tmp_path: Path) -> None:

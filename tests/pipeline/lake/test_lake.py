@@ -14,6 +14,7 @@ from lace.pipeline import (
     BadManifest,
     Change,
     DataFile,
+    LaceInstead,
     Lake,
     LakeExists,
     LostData,
@@ -30,6 +31,7 @@ from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.manifest import REMEMBERED, manifest_path
 from lace.pipeline.lake.optimize import optimize
 from lace.pipeline.lake.vacuum import vacuum
+from lace.porcelain import Lace
 from tests.pipeline.lake.filling import facts, fill, ids, written
 from tests.pipeline.lake.moving import Moving
 from tests.stores.samples import sample, samples
@@ -222,6 +224,13 @@ def test_a_newer_lake_is_refused(lake: Lake) -> None:
 def test_a_place_without_anything_is_no_lake(tmp_path: Path) -> None:
     with pytest.raises(NotALake, match=r"no lake.json"):
         open_lake(tmp_path / "nothing")
+
+
+def test_a_lace_is_no_lake_and_the_error_says_how_it_is_named(tmp_path: Path) -> None:
+    Lace.init(tmp_path).close()
+    for place in (tmp_path, tmp_path / ".lace"):
+        with pytest.raises(LaceInstead, match="is a lace and no lake: name it with --store"):
+            open_lake(place)
 
 
 def test_a_lake_that_lost_its_manifests_says_so(lake: Lake) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lace.pipeline import BadDataFile, DataFile, Lake
-from lace.pipeline.lake.read import read_merged, read_range, sort_rows
+from lace.pipeline.lake.read import read_merged, read_range, read_where, sort_rows
 from lace.pipeline.lake.write import GROUP_ROWS, write_table
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.tables import TABLES
@@ -104,6 +105,12 @@ def test_a_file_that_is_gone_or_cut_or_other_is_told(lake: Lake, wide: DataFile)
     path.unlink()
     with pytest.raises(BadDataFile, match="no such file"):
         read(lake, wide, "", "~")
+
+
+def test_a_condition_that_does_not_fit_the_table_is_no_damage(lake: Lake, wide: DataFile) -> None:
+    for chosen in (ds.field("id").isin([]), ds.field("id") == 3, ds.field("nothing") == "x"):
+        with pytest.raises(pa.ArrowException):
+            list(read_where(lake.folder, wide, ["id"], chosen))
 
 
 def test_one_flipped_bit_in_the_data_is_told(lake: Lake, wide: DataFile) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 
+from lace.drive import ExchangeEnded, Observed, Observer, PlanChanged
 from lace.errors import InputError
 from lace.interlace import (
     Exchange,
@@ -17,6 +18,7 @@ from lace.interlace import (
     InterlaceResult,
     Moment,
     Parted,
+    PlanAgreed,
     Settings,
     meet,
 )
@@ -41,6 +43,13 @@ class LakeParty:
     settings: Settings
     exposure: Exposure = field(default_factory=Exposure)
     restrictions: tuple[Restriction, ...] = ()
+    observe: Observer | None = None
+    """Who is told what happens to the records of a store; a lake keeps its own history."""
+
+    def tell(self, observed: Observed) -> None:
+        """Tell whoever watches."""
+        if self.observe is not None:
+            self.observe(observed)
 
     @property
     def where(self) -> str:
@@ -71,11 +80,20 @@ def agree(
     zero, one = (InterlaceMachine(replace(party.settings, partitions=False)) for party in parties)
     met = meet(zero, one, now)
     if isinstance(met, Parted):
+        for party, result in zip(parties, met, strict=True):
+            party.tell(ExchangeEnded(result))
         return met
+    for party, exchange, agreed in zip(parties, (zero.exchange, one.exchange), met, strict=True):
+        party.tell(_changed(party, exchange, agreed))
     return (
         Agreement(zero.exchange, _subject(parties[0], zero.exchange)),
         Agreement(one.exchange, _subject(parties[1], one.exchange)),
     )
+
+
+def _changed(party: LakeParty, exchange: Exchange, agreed: PlanAgreed) -> PlanChanged:
+    runtime = exchange.agreed.runtime(party.settings)
+    return PlanChanged(agreed.plan.id, agreed.peer, agreed.epoch, agreed, runtime)
 
 
 def _subject(party: LakeParty, exchange: Exchange) -> Subject:

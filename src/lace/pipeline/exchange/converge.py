@@ -18,6 +18,7 @@ from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from lace.drive import ExchangeEnded
 from lace.errors import LaceError
 from lace.interlace import (
     Cause,
@@ -113,7 +114,9 @@ class _Convergence:
         small_rows: int = SMALL_ROWS,
         near_rows: int = NEAR_ROWS,
     ) -> None:
-        self._parties = parties
+        # Nothing is moved by a dry run, so nobody is told of it.
+        left, right = (replace(each, observe=None) if dry_run else each for each in parties)
+        self._parties = left, right
         self._session = session
         self._now = now
         self._limits = limits
@@ -142,7 +145,8 @@ class _Convergence:
                 ending = self._loop()
                 while ending is None:
                     ending = self._loop()
-            except TasksFailed:
+            except TasksFailed as error:
+                self._tell_ended(cause_of(error), error)
                 raise
             except LaceError as error:
                 ending = Cause.CANCELLED if isinstance(error, Cancelled) else cause_of(error), error
@@ -258,7 +262,8 @@ class _Convergence:
         )
 
     def _end(self, cause: Cause, error: LaceError | None) -> ConvergeReport:
-        """Return the report, and write it into the history of both lakes."""
+        """Return the report, and write it into the history of both sides."""
+        self._tell_ended(cause, error)
         sides = [
             ConvergeSide(
                 where=peer.side.where,
@@ -278,6 +283,20 @@ class _Convergence:
         ] or [ConvergeSide(where=party.where, cause=cause, error=error) for party in self._parties]
         plan = str(self._steps.peers[0].subject.plan) if self._steps.peers else None
         return self._report(plan, (sides[0], sides[1]))
+
+    def _tell_ended(self, cause: Cause, error: LaceError | None) -> None:
+        if not self._steps.peers:
+            for party in self._parties:
+                party.tell(ExchangeEnded(InterlaceResult(cause, error)))
+        for peer in self._steps.peers:
+            result = replace(
+                peer.exchange.result(cause, error),
+                bytes_received=peer.tally.bytes_received,
+                bytes_sent=peer.tally.bytes_sent,
+                held_back_hashes=tuple(peer.held_back),
+                not_available_hashes=tuple(peer.not_available),
+            )
+            peer.party.tell(ExchangeEnded(result))
 
     def _disagreed(self, results: tuple[InterlaceResult, InterlaceResult]) -> ConvergeReport:
         left, right = (

@@ -12,6 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
@@ -259,7 +260,7 @@ class OnSpark:
             sizes=sizes,
         )
         told = [fact for fact in facts if Predicate(fact[0], len(fact) - 1) in read]
-        result = engine.evaluate(program, Budget(limits), told).result()
+        result = engine.evaluate(program, Budget(limits, now=time.monotonic), told).result()
         self.reports.append(result.report)
         return result.frame
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lace.errors import RecordError
+from lace.errors import LaceError, RecordError
 from lace.interlace import NotLetIn, NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.run import ingest
@@ -42,6 +42,10 @@ class Arrived:
     """Valid, and there now."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """What was not kept, by error code."""
+    records: tuple[str, ...] = ()
+    """What is there now, told by a store; a lake says how many."""
+    faults: tuple[tuple[str, LaceError], ...] = ()
+    """Why a store did not keep what it did not."""
 
     @property
     def rejected(self) -> int:
@@ -121,17 +125,18 @@ class StoreSide(LakeSide):
 
     def receive(self, source: AskedSource, batch: str) -> Arrived:
         """Validate what comes, and store it in commits of many records."""
-        reasons: Counter[str] = Counter()
-        stored = 0
-        for records in self._valid(source, reasons):
+        faults: list[tuple[str, LaceError]] = []
+        stored: list[str] = []
+        for records in self._valid(source, faults):
             for outcome in self._store.put_many(records, arriving=True):
                 if isinstance(outcome, Stored):
-                    stored += 1
+                    stored.append(outcome.record_id)
                 else:
-                    reasons[NotLetIn.code] += 1
-        return Arrived(stored, dict(reasons))
+                    faults.append((outcome.record_id, NotLetIn(record=outcome.record_id)))
+        reasons = Counter(error.code for _, error in faults)
+        return Arrived(len(stored), dict(reasons), tuple(stored), tuple(faults))
 
-    def _valid(self, source: AskedSource, reasons: Counter[str]) -> Iterator[list[Record]]:
+    def _valid(self, source: AskedSource, faults: list[tuple[str, LaceError]]) -> Iterator[list[Record]]:
         held: list[Record] = []
         size = 0
         for at in range(len(source.lists)):
@@ -139,10 +144,10 @@ class StoreSide(LakeSide):
                 try:
                     record = parse_record(raw, self._limits)
                 except RecordError as error:
-                    reasons[error.code] += 1
+                    faults.append((record_id, error))
                     continue
                 if record.id != record_id:
-                    reasons[NotRequested.code] += 1
+                    faults.append((record_id, NotRequested(what="sent", record=record_id)))
                     continue
                 held.append(record)
                 size += record.size

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
+from lace.drive import RecordArrived, RecordRejected, RecordsAsked, RecordsLeaving, RecordsLeft
 from lace.interlace import Exchange
 from lace.pipeline.exchange.agree import Agreement, LakeParty
 from lace.pipeline.exchange.claimwise import is_claimwise
@@ -93,6 +94,10 @@ class Peer:
         """How it was compared with the other side in this loop."""
         self.spent: dict[int, tuple[str, ...]] = {}
         """Asked for in vain, by range."""
+        self.held_back: dict[str, None] = {}
+        """What it did not send, where somebody watches."""
+        self.not_available: dict[str, None] = {}
+        """What it asked for and did not get, where somebody watches."""
 
     @property
     def runtime(self) -> Given:
@@ -246,6 +251,7 @@ class Steps:
 
     def serve(self, peer: Peer, asked: tuple[IdList, ...]) -> Sent:
         """Return what a side sends of what it was asked for."""
+        peer.party.tell(RecordsAsked(sum(map(len, asked)), peer.exchange.round.loops))
         latest = peer.side.latest()
         heeds = peer.exchange.agreed.plan.select_have_uses_advertisements
         lists = asked
@@ -298,7 +304,23 @@ class Steps:
             lists=sent.lists,
             size=sent.bytes,
         )
-        arrived = me.side.receive(source, f"exchange-{self._id}/{loop}") if sent.lists else Arrived()
+        arrived = Arrived()
+        if sent.lists:
+            watched = _ids(sent.lists) if other.party.observe is not None else ()
+            if watched:
+                tick = other.exchange.agreed.ticks.current
+                other.party.tell(RecordsLeaving(watched, loop, tick))
+            arrived = me.side.receive(source, f"exchange-{self._id}/{loop}")
+            if watched:
+                other.party.tell(RecordsLeft(watched, sent.bytes, loop))
+        for record in arrived.records:
+            me.party.tell(RecordArrived(record, loop))
+        for record, error in arrived.faults:
+            me.party.tell(RecordRejected(record, error, loop))
+        if other.party.observe is not None:
+            other.held_back.update(dict.fromkeys(_ids(sent.held_back)))
+        if me.party.observe is not None:
+            me.not_available.update(dict.fromkeys(_ids(sent.held_back)))
         tally = me.tally
         tally.received += arrived.stored
         tally.rejections.update(arrived.reasons)
@@ -314,6 +336,10 @@ class Steps:
     @property
     def _settle(self) -> Callable[[IdList], str]:
         return partial(settle, staged=self.staged)
+
+
+def _ids(lists: Sequence[IdList]) -> tuple[str, ...]:
+    return tuple(record for each in lists for record in each.read().to_pylist())
 
 
 def _records(snapshot: Snapshot) -> set[DataFile]:

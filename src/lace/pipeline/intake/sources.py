@@ -250,7 +250,8 @@ def open_store(source: StoreSource) -> Store:
 def read_earlier(snapshot: Snapshot, sources: Sequence[IngestSource]) -> dict[str, list[str]]:
     """Return the identities under which sources were ingested before, by name."""
     earlier: dict[str, list[str]] = {}
-    if snapshot.of("sources"):
+    # Arrow cannot look for one of no values: a list without any has no type.
+    if sources and snapshot.of("sources"):
         wanted = ds.field("source").isin([source.name for source in sources])
         rows = snapshot.dataset("sources").to_table(columns=["source", "identity"], filter=wanted)
         for row in rows.to_pylist():

@@ -22,7 +22,14 @@ class NotALake(Missing):
     """A place that holds no lake."""
 
     code = "lake/not-a-lake"
-    text = "there is no lake at {where} ({reason}); create one first, or choose another place"
+    text = "there is no lake at {where} ({reason}): make one with `lace lake init`, or choose another place"
+
+
+class LaceInstead(NotALake):
+    """A lace where a lake was named."""
+
+    code = "lake/lace"
+    text = "{where} is a lace and no lake: name it with --store; `lace lake ingest` takes records from it"
 
 
 class LakeExists(StoreError):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from lace.pipeline.lake.faults import LakeExists, LostData, NoSuchVersion, NotALake, Overtaken
+from lace.pipeline.lake.faults import LaceInstead, LakeExists, LostData, NoSuchVersion, NotALake, Overtaken
 from lace.pipeline.lake.folder import UNFINISHED, Folder, open_folder
 from lace.pipeline.lake.manifest import (
     COMMITS,
@@ -35,6 +35,8 @@ from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.tables import LAKE_FORMAT, TABLES
 
 LAKE_FILE = "lake.json"
+_STORES = (".lace/store.sqlite", "store.sqlite")
+"""What a folder holds that is a lace and no lake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,8 @@ def open_lake(place: str | Path | Folder) -> Lake:
     folder = open_folder(place)
     data = folder.read(LAKE_FILE)
     if data is None:
-        raise NotALake(where=folder.url, reason=f"no {LAKE_FILE}")
+        kind = LaceInstead if any(folder.size(each) is not None for each in _STORES) else NotALake
+        raise kind(where=folder.url, reason=f"no {LAKE_FILE}")
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
