@@ -13,6 +13,7 @@ import pytest
 from lace.errors import LaceError
 from lace.facts import Predicate
 from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Purpose, Schema
+from lace.interlace.merkle import make_entries
 from lace.porcelain import (
     ExchangeChoices,
     Exchanges,
@@ -246,6 +247,25 @@ def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPat
         assert len(result.sent_hashes) == (0 if number % 2 else 5)
         assert len(result.received_hashes) >= 40
     assert len(ids(answering.lace.store)) == 60
+
+
+def test_the_second_exchange_of_a_lace_hashes_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counting(digests: Sequence[bytes]) -> list[bytes]:
+        hashed.append(len(digests))
+        return make_entries(digests)
+
+    monkeypatch.setattr("lace.interlace.own.make_entries", counting)
+    answering = Answering(stocked(notes("a", 3)))
+    lace = stocked(notes("b", 2))
+    counts = []
+    for _ in range(3):
+        hashed.clear()
+        assert run_sync(interlacing(lace, answering)).complete
+        counts.append(sum(hashed))
+    assert counts[0] > 0
+    assert counts[2] == 0
 
 
 def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
