@@ -24,6 +24,7 @@ from lace.interlace import (
     InterlaceResult,
     Moment,
     NeedEvaluation,
+    OwnAdvertisements,
     PlanAgreed,
     Prepared,
     Purpose,
@@ -90,6 +91,9 @@ class Shelf:
 
     def remember(self, cursor: Cursor | None) -> None:
         """Remember nothing."""
+
+    def keep_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Keep nothing."""
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated:
         """Decide at once."""
