@@ -11,6 +11,7 @@ Rules of this file:
 3. A peer chooses plans and fields, so both the sets and what is in them are bounded. What was kept longest
    goes first, and what would not fit, or holds nothing, is not kept at all.
 4. How soon a first block comes tells a peer whether somebody under its plan was here lately, and no more.
+5. What a removed record claimed stays in memory until its set is used again, or goes.
 """
 
 from __future__ import annotations
