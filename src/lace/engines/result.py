@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,12 +53,14 @@ class EmbeddedResult(KnownFacts):
             heads, driver = self.__dict__.pop("_later")
             self._open(heads, driver())
 
-    def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not there yet: the first time that the tables are needed.
-        if "_later" not in self.__dict__:
-            raise AttributeError(name)
-        self.open()
-        return getattr(self, name)
+    if not TYPE_CHECKING:  # else a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Only asked for what is not there yet: the first time that the tables are needed.
+            if "_later" not in self.__dict__:
+                raise AttributeError(name)
+            self.open()
+            return getattr(self, name)
 
     def count(self, predicate: Predicate) -> int:
         """Return how many facts were derived for a predicate."""
