@@ -158,6 +158,7 @@ def test_other_schemes_are_refused(text: str) -> None:
         parse_address(text)
 
 
+@pytest.mark.req("060-097")
 def test_the_other_end_of_a_socket_is_shown_with_brackets_and_without_zone() -> None:
     assert str(remote_address("tcp", "fe80::1%eth0", 51000)) == "tcp:[fe80::1]:51000"
     assert str(remote_address("tcp", "127.0.0.1", 51000)) == "tcp:127.0.0.1:51000"

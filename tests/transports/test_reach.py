@@ -88,7 +88,7 @@ async def run_pair(address: str, options: Options) -> tuple[list[InterlaceResult
         return list(results), ends, taps
 
 
-@pytest.mark.req("060-084", "040-001")
+@pytest.mark.req("060-084", "060-099", "040-001")
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_the_same_exchange_over_every_transport(name: str, tmp_path: Path, secure: Options) -> None:
     address = ADDRESSES[name].format(tmp=tmp_path)
