@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lace.porcelain.arguments import UnknownOption, WrongArgument
+from lace.porcelain.clock import now_tai
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
@@ -33,7 +34,7 @@ from lace.porcelain.keyfile import (
     holds_keys,
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, HalfAPlace, Lace, new_secret, now_tai
+from lace.porcelain.lace import BlobStaysBare, Choices, HalfAPlace, Lace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.readahead import ReaderLost

@@ -61,8 +61,8 @@ from lace.interlace import (
 )
 from lace.policy import Module, OperandLimits, Precompiled, Views
 from lace.porcelain.checkahead import CHILDREN, CheckAhead
+from lace.porcelain.clock import now_tai
 from lace.porcelain.cursors import KeptCursors
-from lace.porcelain.lace import now_tai
 from lace.porcelain.peerpolicy import PolicyBook, Presented, present
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policyfile import PolicyFile

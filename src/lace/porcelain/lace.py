@@ -8,13 +8,12 @@ Rules of this file:
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Self, TypedDict, Unpack
+from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
@@ -33,12 +32,14 @@ from lace.porcelain.arguments import (
     read_conditions,
     read_link,
 )
+from lace.porcelain.clock import now_tai
+from lace.porcelain.exchanging import Exchanging
 from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
 from lace.porcelain.journal import Journal
 from lace.porcelain.place import history_file, imports_folder, make_place, store_file
-from lace.porcelain.reference import ShortId, choose, find_record, parse_reference
+from lace.porcelain.reference import ShortId, choose, parse_reference
 from lace.porcelain.rejects import RejectFile
 from lace.porcelain.table import (
     ALL_COLUMNS,
@@ -50,37 +51,23 @@ from lace.porcelain.table import (
     table_rows,
     type_condition,
 )
-from lace.porcelain.times import parse_time, tai_from_nanoseconds
+from lace.porcelain.times import parse_time
 from lace.porcelain.transfer import BATCH_RECORDS, Importer, ImportProgress, ImportReport
 from lace.record import Record, RecordLimits, make_blob, make_plex, make_seal, parse_record
 from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
 from lace.stores import (
     MemoryStore,
     Progress,
-    ReadOnly,
     Rotten,
     SqliteStore,
     Statistics,
     Store,
-    StoreClosed,
     Stored,
     StoreRecordId,
     Verification,
     find_sources,
 )
-from lace.text import RecordId, Tai, is_foreign_record_id
-
-if TYPE_CHECKING:
-    from lace.drive import Account, ExchangeEntry, ExchangeNotes, History
-    from lace.interlace import InterlaceResult
-    from lace.porcelain.exchange import Exchanges
-    from lace.porcelain.following import Followed
-    from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
-    from lace.porcelain.operations import Delivery
-    from lace.porcelain.peerpolicy import PolicyBook
-    from lace.porcelain.policyfile import PolicyFile
-    from lace.porcelain.policyparse import GivenPolicy
-    from lace.porcelain.whysent import WhySent
+from lace.text import RecordId, is_foreign_record_id
 
 LINK_HEADER: Final = "+Link"
 
@@ -104,11 +91,6 @@ def new_secret() -> Secret:
     return Secret(secrets.token_bytes(SECRET_BYTES))
 
 
-def now_tai() -> Tai:
-    """Read the clock."""
-    return tai_from_nanoseconds(time.time_ns())
-
-
 class Choices(TypedDict, total=False):
     """Which rows of the table view to show, and in which order."""
 
@@ -124,7 +106,7 @@ class Choices(TypedDict, total=False):
     limit: int
 
 
-class Lace:
+class Lace(Exchanging):
     """A store of records, with the verbs of the command line.
 
     >>> with Lace() as lace:  # in memory
@@ -147,21 +129,15 @@ class Lace:
         that exchanges are noted in; without one they are noted in memory.
         """
         check_store(store)
-        self.store: Store = MemoryStore() if store is None else store
+        super().__init__(
+            MemoryStore() if store is None else store,
+            history,
+            read_only or bool(getattr(store, "read_only", False)),
+        )
         self._journal = None if journal is None else Journal(journal)
-        self._history_file = history
-        self._read_only = read_only or bool(getattr(store, "read_only", False))
-        self._closed = False
-        self._history: History | None = None
-        self._exchanges: Exchanges | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._where}{' (closed)' if self._closed else ''}>"
-
-    @property
-    def _where(self) -> str:
-        place = getattr(self.store, "path", None) or getattr(self.store, "where", None)
-        return "in memory" if place is None else str(place)
 
     @classmethod
     def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
@@ -253,11 +229,6 @@ class Lace:
         """Store records in one commit, all or none."""
         check_many("records", records, "a list of records")
         return self.store.put_many(records)
-
-    def find(self, reference: str) -> RecordId:
-        """Return the id of the one record that text names; an id in full need not be stored."""
-        check_reference(reference)
-        return find_record(self.store, reference)
 
     def get(self, reference: str) -> Record:
         """Return a record, hashed again from its stored bytes."""
@@ -403,158 +374,6 @@ class Lace:
         """Return the store in numbers."""
         return self.store.stats()
 
-    @property
-    def kept(self) -> History:
-        """Where exchanges with this lace are noted."""
-        self._check_open()
-        if self._history is None:
-            from lace.porcelain.history import open_history
-
-            self._history = open_history(self._history_file, read_only=self._read_only)
-        return self._history
-
-    def history(
-        self,
-        *,
-        peer: str | None = None,
-        since: str | None = None,
-        plan: str | None = None,
-        limit: int | None = None,
-    ) -> Iterator[ExchangeEntry]:
-        """Yield the exchanges that this lace took part in, the newest first.
-
-        `peer` is a verifier or the beginning of one, a part of an address, or `anonymous`; `since` a time
-        that people type; `plan` an `E.` id or the beginning of one.
-        """
-        from lace.drive import Wanted
-
-        start = None if since is None else parse_time(since, now_tai())
-        return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
-
-    def forget_history(self, before: str) -> int:
-        """Forget the exchanges that ended before a time that people type; return how many are gone.
-
-        Of one that goes on, what moved before that time is forgotten. Records stay where they are.
-        """
-        time = parse_time(before, now_tai())
-        if not self._read_only:
-            return self.kept.forget_before(time)
-        self._check_open()
-        # A lake is opened for reading, and its history is a file beside it.
-        from lace.porcelain.history import open_history
-
-        history = open_history(self._history_file)
-        try:
-            return history.forget_before(time)
-        finally:
-            history.close()
-
-    def exchange(self, number: int) -> Account:
-        """Return one exchange in full: what was agreed on, what moved, and how it ended."""
-        return self.kept.exchange(number)
-
-    def why_sent(self, reference: str, *, peer: str | None = None, explain: int | None = None) -> WhySent:
-        """Say every time that a record left, to whom and why, and how it came.
-
-        The newest ten are explained, or as many as `explain` says.
-        """
-        from lace.porcelain.whysent import EXPLAINED, why_sent
-
-        count = EXPLAINED if explain is None else explain
-        return why_sent(self.kept, self.store, self.find(reference), peer=peer, explain=count)
-
-    def note_exchange(
-        self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None
-    ) -> ExchangeNotes:
-        """Return what watches an exchange that begins now and notes it in the history of this lace.
-
-        It is the `observe` of a `Side` or a `Party`. `peer` is for whom our operand was chosen, where a
-        transport proved somebody.
-        """
-        from lace.porcelain.history import note_exchange
-
-        return note_exchange(self.kept, self.store, now_tai, policy, peer=peer, address=address)
-
-    @property
-    def exchanges(self) -> Exchanges:
-        """What all exchanges with this lace share: its resident facts, its history, what peers advertised."""
-        self._check_open()
-        if self._exchanges is None:
-            from lace.porcelain.exchange import open_exchanges
-
-            file = None if self._read_only else self._history_file
-            self._exchanges = open_exchanges(self.store, self.kept, file)
-        return self._exchanges
-
-    def interlace(
-        self,
-        address: str,
-        policy: GivenPolicy | PolicyBook,
-        *,
-        stays_open: bool = False,
-        **asked: Unpack[Asked],
-    ) -> Interlacing:
-        """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
-        from lace.porcelain.interlacing import open_interlacing
-
-        self._check_storing()
-        return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
-
-    def sync(
-        self,
-        address: str,
-        policy: GivenPolicy | PolicyBook,
-        *,
-        progress: Callable[[ExchangeProgress], None] | None = None,
-        **asked: Unpack[Asked],
-    ) -> InterlaceResult:
-        """Exchange with whoever is at an address until both have what they want, and say how that ended."""
-        from lace.porcelain.interlacing import check_asked, run_sync
-
-        check_asked(asked, also=("progress",))
-        return run_sync(self.interlace(address, policy, **asked), progress)
-
-    def follow(
-        self, address: str, policy: GivenPolicy | PolicyBook, **asked: Unpack[Asked]
-    ) -> Iterator[Followed]:
-        """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
-        from lace.porcelain.following import follow_in_thread
-        from lace.porcelain.interlacing import check_asked
-        from lace.porcelain.peerpolicy import given_policies
-
-        check_asked(asked)
-        self._check_storing()
-        # Read now: whoever calls is told what is wrong, and not who iterates.
-        ours = given_policies(policy)
-        return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
-
-    def fetch(
-        self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
-    ) -> InterlaceResult:
-        """Fetch what an id in full or a `//group//app//name` names from a lace elsewhere, and store it."""
-        from lace.porcelain.operations import fetch, select_reference
-
-        check_reference(reference)
-        self._check_storing()
-        return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
-
-    def deliver(
-        self, address: str, *references: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
-    ) -> Delivery:
-        """Bring records of this lace to one elsewhere, and say what became of each."""
-        from lace.porcelain.operations import deliver
-
-        return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
-
-    def close(self) -> None:
-        """Let go of the store and of the history."""
-        self._closed = True
-        if self._exchanges is not None:
-            self._exchanges.close()
-        if self._history is not None:
-            self._history.close()
-        self.store.close()
-
     def __enter__(self) -> Self:
         return self
 
@@ -571,21 +390,6 @@ class Lace:
         # 020: unsupported record hash formats may appear in record-link targets.
         named = target if is_foreign_record_id(target) else self.find(target)
         return f"{data} {named}" if data else named
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreClosed(where=self._where)
-
-    def _check_storing(self) -> None:
-        # Said before anybody is connected to: what has left by then is not noted anywhere.
-        if self._read_only:
-            raise ReadOnly(where=self._where, reason="it was opened for reading, and an exchange stores")
-
-    def _stored(self, reference: str) -> RecordId:
-        record_id = self.find(reference)
-        if not self.store.has(record_id):
-            self.store.get(record_id)  # raises that it is not here, with the name of the store
-        return record_id
 
 
 def _place(target: str | Path | BinaryIO) -> Path | BinaryIO:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 from lace.interlace import Dice, ExchangeLimits, Link, Moment, Settings
 from lace.policy import NothingToPresent
 from lace.porcelain.arguments import WrongArgument
-from lace.porcelain.lace import Lace, now_tai
+from lace.porcelain.clock import now_tai
+from lace.porcelain.lace import Lace
 from lace.porcelain.peerpolicy import NOBODY
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.policyparse import GivenPolicy, given_policy

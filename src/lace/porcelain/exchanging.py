@@ -1,0 +1,220 @@
+"""What a lace does with others: exchanges, and what is noted of them. The other half of `Lace`.
+
+Rules of this file:
+1. What only exchanges need is imported when one begins: most uses of a lace are local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from lace.porcelain.arguments import check_limit, check_reference
+from lace.porcelain.clock import now_tai
+from lace.porcelain.reference import find_record
+from lace.porcelain.times import parse_time
+from lace.stores import ReadOnly, Store, StoreClosed
+from lace.text import RecordId
+
+if TYPE_CHECKING:
+    from lace.drive import Account, ExchangeEntry, ExchangeNotes, History
+    from lace.interlace import InterlaceResult
+    from lace.porcelain.exchange import Exchanges
+    from lace.porcelain.following import Followed
+    from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
+    from lace.porcelain.operations import Delivery
+    from lace.porcelain.peerpolicy import PolicyBook
+    from lace.porcelain.policyfile import PolicyFile
+    from lace.porcelain.policyparse import GivenPolicy
+    from lace.porcelain.whysent import WhySent
+
+
+class Exchanging:
+    """A store that takes part in exchanges."""
+
+    def __init__(self, store: Store, history: Path | None, read_only: bool) -> None:
+        """Note exchanges in the file `history`; without one they are noted in memory."""
+        self.store = store
+        self._history_file = history
+        self._read_only = read_only
+        self._closed = False
+        self._history: History | None = None
+        self._exchanges: Exchanges | None = None
+
+    @property
+    def _where(self) -> str:
+        place = getattr(self.store, "path", None) or getattr(self.store, "where", None)
+        return "in memory" if place is None else str(place)
+
+    def find(self, reference: str) -> RecordId:
+        """Return the id of the one record that text names; an id in full need not be stored."""
+        check_reference(reference)
+        return find_record(self.store, reference)
+
+    @property
+    def kept(self) -> History:
+        """Where exchanges with this lace are noted."""
+        self._check_open()
+        if self._history is None:
+            from lace.porcelain.history import open_history
+
+            self._history = open_history(self._history_file, read_only=self._read_only)
+        return self._history
+
+    def history(
+        self,
+        *,
+        peer: str | None = None,
+        since: str | None = None,
+        plan: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[ExchangeEntry]:
+        """Yield the exchanges that this lace took part in, the newest first.
+
+        `peer` is a verifier or the beginning of one, a part of an address, or `anonymous`; `since` a time
+        that people type; `plan` an `E.` id or the beginning of one.
+        """
+        from lace.drive import Wanted
+
+        start = None if since is None else parse_time(since, now_tai())
+        return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
+
+    def forget_history(self, before: str) -> int:
+        """Forget the exchanges that ended before a time that people type; return how many are gone.
+
+        Of one that goes on, what moved before that time is forgotten. Records stay where they are.
+        """
+        time = parse_time(before, now_tai())
+        if not self._read_only:
+            return self.kept.forget_before(time)
+        self._check_open()
+        # A lake is opened for reading, and its history is a file beside it.
+        from lace.porcelain.history import open_history
+
+        history = open_history(self._history_file)
+        try:
+            return history.forget_before(time)
+        finally:
+            history.close()
+
+    def exchange(self, number: int) -> Account:
+        """Return one exchange in full: what was agreed on, what moved, and how it ended."""
+        return self.kept.exchange(number)
+
+    def why_sent(self, reference: str, *, peer: str | None = None, explain: int | None = None) -> WhySent:
+        """Say every time that a record left, to whom and why, and how it came.
+
+        The newest ten are explained, or as many as `explain` says.
+        """
+        from lace.porcelain.whysent import EXPLAINED, why_sent
+
+        count = EXPLAINED if explain is None else explain
+        return why_sent(self.kept, self.store, self.find(reference), peer=peer, explain=count)
+
+    def note_exchange(
+        self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None
+    ) -> ExchangeNotes:
+        """Return what watches an exchange that begins now and notes it in the history of this lace.
+
+        It is the `observe` of a `Side` or a `Party`. `peer` is for whom our operand was chosen, where a
+        transport proved somebody.
+        """
+        from lace.porcelain.history import note_exchange
+
+        return note_exchange(self.kept, self.store, now_tai, policy, peer=peer, address=address)
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """What all exchanges with this lace share: its resident facts, its history, what peers advertised."""
+        self._check_open()
+        if self._exchanges is None:
+            from lace.porcelain.exchange import open_exchanges
+
+            file = None if self._read_only else self._history_file
+            self._exchanges = open_exchanges(self.store, self.kept, file)
+        return self._exchanges
+
+    def interlace(
+        self,
+        address: str,
+        policy: GivenPolicy | PolicyBook,
+        *,
+        stays_open: bool = False,
+        **asked: Unpack[Asked],
+    ) -> Interlacing:
+        """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
+        from lace.porcelain.interlacing import open_interlacing
+
+        self._check_storing()
+        return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
+
+    def sync(
+        self,
+        address: str,
+        policy: GivenPolicy | PolicyBook,
+        *,
+        progress: Callable[[ExchangeProgress], None] | None = None,
+        **asked: Unpack[Asked],
+    ) -> InterlaceResult:
+        """Exchange with whoever is at an address until both have what they want, and say how that ended."""
+        from lace.porcelain.interlacing import check_asked, run_sync
+
+        check_asked(asked, also=("progress",))
+        return run_sync(self.interlace(address, policy, **asked), progress)
+
+    def follow(
+        self, address: str, policy: GivenPolicy | PolicyBook, **asked: Unpack[Asked]
+    ) -> Iterator[Followed]:
+        """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
+        from lace.porcelain.following import follow_in_thread
+        from lace.porcelain.interlacing import check_asked
+        from lace.porcelain.peerpolicy import given_policies
+
+        check_asked(asked)
+        self._check_storing()
+        # Read now: whoever calls is told what is wrong, and not who iterates.
+        ours = given_policies(policy)
+        return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
+
+    def fetch(
+        self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
+    ) -> InterlaceResult:
+        """Fetch what an id in full or a `//group//app//name` names from a lace elsewhere, and store it."""
+        from lace.porcelain.operations import fetch, select_reference
+
+        check_reference(reference)
+        self._check_storing()
+        return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
+
+    def deliver(
+        self, address: str, *references: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
+    ) -> Delivery:
+        """Bring records of this lace to one elsewhere, and say what became of each."""
+        from lace.porcelain.operations import deliver
+
+        return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
+
+    def close(self) -> None:
+        """Let go of the store and of the history."""
+        self._closed = True
+        if self._exchanges is not None:
+            self._exchanges.close()
+        if self._history is not None:
+            self._history.close()
+        self.store.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(where=self._where)
+
+    def _check_storing(self) -> None:
+        # Said before anybody is connected to: what has left by then is not noted anywhere.
+        if self._read_only:
+            raise ReadOnly(where=self._where, reason="it was opened for reading, and an exchange stores")
+
+    def _stored(self, reference: str) -> RecordId:
+        record_id = self.find(reference)
+        if not self.store.has(record_id):
+            self.store.get(record_id)  # raises that it is not here, with the name of the store
+        return record_id
