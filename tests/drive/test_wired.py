@@ -193,18 +193,22 @@ class Late:
 
     def __init__(self) -> None:
         self.held: Sequence[RecordBytes] = ()
+        self.expected: list[int] = []
         self.closed = False
 
-    def give(self, came: Sequence[RecordBytes], expected: int) -> Sequence[RecordBytes]:
+    def expect(self, records: int) -> None:
+        self.expected.append(records)
+
+    def give(self, came: Sequence[RecordBytes]) -> Sequence[RecordBytes]:
         before, self.held = self.held, came
         return before
 
     def rest(self) -> Sequence[RecordBytes]:
-        return self.give((), 0)
+        return self.give(())
 
     def close(self) -> Sequence[RecordBytes]:
         self.closed = True
-        return self.give((), 0)
+        return self.give(())
 
 
 @pytest.mark.parametrize("size", [7, 200, 1 << 20])
@@ -217,6 +221,8 @@ def test_records_that_are_checked_elsewhere_give_the_same_exchange(size: int) ->
     assert over.sent == whole.sent
     assert over.results == whole.results
     assert all(each.closed for each in late)
+    # What was asked for is said before anything of it comes, and that nothing is, too.
+    assert [[*dict.fromkeys(each.expected)] for each in late] == [[len(RIGHT), 0], [len(LEFT), 0]]
 
 
 class Stuck(Late):

@@ -6,6 +6,7 @@ import fcntl
 import os
 import resource
 import select
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from threading import Semaphore
@@ -16,7 +17,7 @@ from lace.errors import RecordError
 from lace.iltp import RecordBytes
 from lace.interlace import Unchecked, named_record
 from lace.porcelain import checkahead, generate
-from lace.porcelain.checkahead import LARGE_BYTES, CheckAhead, Checked
+from lace.porcelain.checkahead import LARGE_BYTES, RUNS, CheckAhead, Checked
 from lace.record import LIMITS, RecordLimits, make_blob
 from lace.text import RecordId
 
@@ -43,7 +44,7 @@ def read(each: Unchecked, limits: RecordLimits = LIMITS) -> object:
 def ahead() -> Iterator[CheckAhead]:
     """One whose child has started."""
     made = CheckAhead(Semaphore(1))
-    made.give((), checkahead.WORTH_RECORDS)
+    made.expect(checkahead.WORTH_RECORDS)
     assert made._child is not None
     end = time.monotonic() + PATIENCE
     while not made._is_ready() and time.monotonic() < end:
@@ -54,33 +55,43 @@ def ahead() -> Iterator[CheckAhead]:
 
 def test_records_come_out_in_order_checked_or_as_they_were(ahead: CheckAhead) -> None:
     runs = [cut(RAWS[:100]), cut(RAWS[100:250]), cut(RAWS[250:])]
-    out = [*ahead.give(runs[0], 0)]
-    assert out == [], "they are with the child"
-    out += ahead.give(runs[1], 0)
-    assert [each.raw for each in out] == RAWS[:100]
-    out += [*ahead.give(runs[2], 0), *ahead.rest()]
+    out = [each for run in runs for each in ahead.give(run)]
+    assert [each.raw for each in out] == RAWS[: len(out)], "as many as are checked by now"
+    out += ahead.rest()
     assert [each.raw for each in out] == RAWS
     assert [each.id for each in out] == [each.id for run in runs for each in run]
     assert [index for index, each in enumerate(out) if not isinstance(each, Checked)] == [3]
     assert [*map(read, out)] == [*map(read, cut(RAWS))]
-    assert ahead.rest() == ()
+    assert ahead.rest() == []
     # Who goes by other limits has them kept.
     narrow = RecordLimits(data_bytes=1)
     assert [read(each, narrow) for each in out] == [read(each, narrow) for each in cut(RAWS)]
     # A large one is not carried over, and keeps its place.
     large = cut([make_blob(bytes(LARGE_BYTES)).raw])
-    assert ahead.give(cut(RAWS[:2]), 0) == ()
-    assert [each.raw for each in ahead.give(large, 0)] == [*RAWS[:2], large[0].raw]
-    assert ahead.rest() == ()
+    out = [*ahead.give(cut(RAWS[:2])), *ahead.give(large)]
+    assert [each.raw for each in out] == [*RAWS[:2], large[0].raw]
+    assert ahead.rest() == []
+
+
+def test_neither_waits_for_the_other_to_read(ahead: CheckAhead) -> None:
+    # More goes there, and more comes back, than all pipes hold.
+    runs = [cut(RAWS * 40) for _ in range(RUNS)]
+    assert sum(each.size for run in runs for each in run) > 4 * checkahead.PIPE_BYTES
+    out = [each for run in runs for each in ahead.give(run)]
+    out += ahead.rest()
+    assert [each.raw for each in out] == RAWS * 40 * RUNS
+    assert sum(isinstance(each, Checked) for each in out) == 299 * 40 * RUNS
 
 
 def test_without_a_child_records_come_out_as_they_went_in(ahead: CheckAhead) -> None:
-    assert ahead.give(cut(RAWS[:5]), 0) == ()
     assert ahead._child is not None
+    ahead._child._process.send_signal(signal.SIGSTOP)
+    assert [*ahead.give(cut(RAWS[:5])), *ahead.give(cut(RAWS[5:9]))] == []
     ahead._child._process.kill()
     ahead._child._process.wait()
-    assert [*map(read, ahead.rest())] == [*map(read, cut(RAWS[:5]))], "nothing is lost with it"
-    assert [*ahead.give(cut(RAWS[:5]), checkahead.WORTH_RECORDS)] == cut(RAWS[:5])
+    assert [*map(read, ahead.rest())] == [*map(read, cut(RAWS[:9]))], "nothing is lost with it"
+    ahead.expect(checkahead.WORTH_RECORDS)
+    assert [*ahead.give(cut(RAWS[:5]))] == cut(RAWS[:5])
     ahead.close()
 
 
@@ -88,7 +99,8 @@ def test_few_records_and_many_exchanges_start_no_child() -> None:
     few, places = CheckAhead(Semaphore(1)), Semaphore(0)
     crowded = CheckAhead(places)
     for each, expected in ((few, checkahead.WORTH_RECORDS - 1), (crowded, checkahead.WORTH_RECORDS)):
-        assert [*each.give(cut(RAWS[:2]), expected)] == cut(RAWS[:2])
+        each.expect(expected)
+        assert [*each.give(cut(RAWS[:2]))] == cut(RAWS[:2])
         assert each._child is None
         each.close()
     assert not places.acquire(blocking=False), "who had no place gives none back"
@@ -106,7 +118,7 @@ def started(program: str, monkeypatch: pytest.MonkeyPatch) -> tuple[CheckAhead, 
     monkeypatch.setattr(checkahead, "_CHILD", program)
     places = Semaphore(1)
     made = CheckAhead(places)
-    assert made.give((), checkahead.WORTH_RECORDS) == []
+    made.expect(checkahead.WORTH_RECORDS)
     assert made._child is not None
     assert checkahead._can(made._child._from, select.POLLIN, PATIENCE)
     return made, places
@@ -122,6 +134,7 @@ def started(program: str, monkeypatch: pytest.MonkeyPatch) -> tuple[CheckAhead, 
         GREETING + ANSWER.format("marshal.dumps([])"),
         GREETING + ANSWER.format("marshal.dumps([5] * 300)"),
         GREETING + ANSWER.format("marshal.dumps([((), None, None)] * 300)"),
+        GREETING + ANSWER.replace("len(body)", "(1 << 60)").format("b''"),
         GREETING + "sys.stdout.buffer.write(b'x' * 100); sys.stdout.flush(); sys.stdin.buffer.read()",
     ],
 )
@@ -131,9 +144,10 @@ def test_a_child_that_says_nothing_or_nonsense_is_none_any_more(
     monkeypatch.setattr(checkahead, "ANSWER_SECONDS", 0.1)
     made, places = started(program, monkeypatch)
     run = cut(RAWS)
-    assert [*made.give(run, 0), *made.rest()] == run
+    assert [*made.give(run), *made.rest()] == run
     assert made._child is None
-    assert [*made.give(run, checkahead.WORTH_RECORDS)] == run, "no other is tried"
+    made.expect(checkahead.WORTH_RECORDS)
+    assert [*made.give(run)] == run, "no other is tried"
     assert made._child is None
     assert places.acquire(blocking=False), "its place is free"
 
@@ -142,13 +156,13 @@ def test_what_a_child_says_of_another_record_is_not_believed(monkeypatch: pytest
     of_others = checkahead.pack_fields([make_blob(b"other"), make_blob(b"left 0")])
     made, _ = started(GREETING + ANSWER.format(repr(of_others)), monkeypatch)
     run = cut([make_blob(b"left %d" % number).raw for number in range(2)])
-    assert [*made.give(run, 0), *made.rest()] == run
+    assert [*made.give(run), *made.rest()] == run
     made.close()
 
 
 def test_a_child_of_another_version_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     made, places = started("print('lace 0.0.0 elsewhere', flush=True); input()", monkeypatch)
-    assert [*made.give(cut(RAWS), 0)] == cut(RAWS)
+    assert [*made.give(cut(RAWS))] == cut(RAWS)
     assert made._child is None
     assert places.acquire(blocking=False)
 
@@ -160,7 +174,8 @@ def test_without_an_interpreter_there_is_no_child(
     monkeypatch.setattr("sys.executable", interpreter)
     places = Semaphore(1)
     made = CheckAhead(places)
-    assert [*made.give(cut(RAWS), checkahead.WORTH_RECORDS)] == cut(RAWS)
+    made.expect(checkahead.WORTH_RECORDS)
+    assert [*made.give(cut(RAWS))] == cut(RAWS)
     assert made._child is None
     assert places.acquire(blocking=False)
 
@@ -170,12 +185,12 @@ def test_closing_gives_back_what_was_given_and_the_next_transfer_may_have_a_chil
 ) -> None:
     made, places = started(GREETING + "time.sleep(60)", monkeypatch)
     run = cut(RAWS[:5])
-    assert made.give(run, 0) == ()
+    assert made.give(run) == []
     assert made.close() == run
-    assert made.rest() == made.close() == ()
+    assert made.rest() == made.close() == []
     assert places.acquire(blocking=False)
     places.release()
-    made.give((), checkahead.WORTH_RECORDS)
+    made.expect(checkahead.WORTH_RECORDS)
     assert made._child is not None
     made.close()
 

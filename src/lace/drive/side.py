@@ -82,6 +82,8 @@ class Outbox:
         """Begin empty; `leaving` is told of records before they are handed out, `done` when all are."""
         self._items: deque[Item] = deque()
         self._loading: Loading | None = None
+        self._loaded: RecordsSent | StoreFailed | None = None
+        """What became of the records that were loaded last, until it is told."""
         self._leaving = leaving
         self._done = done
 
@@ -96,16 +98,28 @@ class Outbox:
     def clear(self) -> None:
         """Drop everything."""
         self._items.clear()
-        self._loading = None
+        self._loading = self._loaded = None
 
     def __bool__(self) -> bool:
-        while not self._items and self._loading is not None:
-            try:
-                self._items.extend([RecordReceived(raw) for raw in next(self._loading)])
-            except StopIteration as end:
-                self._loading = None
-                self._done(end.value)
+        while not self._items and self._read_on():
+            self._items.extend([RecordReceived(raw) for raw in self._read()])
         return bool(self._items)
+
+    def _read_on(self) -> bool:
+        """Tell whether there are records to read; where all are read, tell what became of them."""
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            self._done(loaded)
+        return self._loading is not None
+
+    def _read(self) -> list[bytes]:
+        """Return the records that are next in the store, none where there are no more."""
+        assert self._loading is not None
+        try:
+            return next(self._loading)
+        except StopIteration as end:
+            self._loading, self._loaded = None, end.value
+            return []
 
     def popleft(self) -> Item:
         """Take what is first."""
@@ -119,7 +133,8 @@ class Outbox:
     def take_records(self, most_bytes: int) -> list[bytes]:
         """Take the records that are next, up to so many bytes and those that are read with the last of them.
 
-        None where something else is next.
+        None where something else is next. The last of a response go out before anything follows from that:
+        a peer does not wait for what this side makes of it.
         """
         taken: list[bytes] = []
         size = 0
@@ -130,15 +145,10 @@ class Outbox:
                     break
                 self._items.popleft()
                 raws = [first.raw]
-            elif self._loading is None:
+            elif (taken and self._loaded is not None) or not self._read_on():
                 break
-            else:
-                try:
-                    raws = next(self._loading)
-                except StopIteration as end:
-                    self._loading = None
-                    self._done(end.value)
-                    continue
+            elif not (raws := self._read()):
+                continue
             self._leaving(raws)
             taken += raws
             size += sum(map(len, raws))

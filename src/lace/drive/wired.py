@@ -43,8 +43,12 @@ RUN_BYTES: Final = 64 << 10
 class Ahead(Protocol):
     """Checks records before the machine asks whether they are valid, beside whatever else is done."""
 
-    def give(self, came: Sequence[RecordBytes], expected: int) -> Sequence[Unchecked]:
-        """Take records that came, and so many are expected still; return the next ones for the machine."""
+    def expect(self, records: int) -> None:
+        """Get ready: so many records were asked for."""
+        ...
+
+    def give(self, came: Sequence[RecordBytes]) -> Sequence[Unchecked]:
+        """Take records that came; return the next ones for the machine, perhaps none."""
         ...
 
     def rest(self) -> Sequence[Unchecked]:
@@ -189,7 +193,9 @@ class Wired:
             if event is None:
                 return
             self.side.feed(event)
-            if machine.phase is not Phase.TRANSFER:
+            if machine.phase is Phase.REQUEST and self._ahead is not None:
+                self._ahead.expect(len(machine.exchange.loop.requested))
+            elif machine.phase is not Phase.TRANSFER:
                 # Nobody is kept for a transfer that may come, in an exchange that may stay open for days.
                 self.close()
         if self.result is not None:
@@ -201,11 +207,8 @@ class Wired:
         if not came:
             # Where something else is next, all records have come.
             return self._connection.waiting and self._hear_rest()
-        expected = len(self.side.machine.exchange.loop.requested)
         self._came_at = self.side.moment()
-        self.side.feed_records(
-            came if self._ahead is None else self._ahead.give(came, expected), self._came_at
-        )
+        self.side.feed_records(came if self._ahead is None else self._ahead.give(came), self._came_at)
         return True
 
     def _hear_rest(self, *, waits: bool = True) -> bool:

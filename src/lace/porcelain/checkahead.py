@@ -9,8 +9,8 @@ Hashes and signatures keep one core busy and a store another, and threads do not
 Rules of this file:
 1. Records come out in the order in which they went in. What the child did not accept comes out unchecked:
    whoever parses it finds out what is wrong with it.
-2. One run is with the child at a time, and its outcome is read before the next one goes there: neither side
-   ever waits for the other to read.
+2. A few runs are with the child at a time: it goes on while this process is busy with something else. Whoever
+   gives it another one reads what it says meanwhile, so neither ever waits for the other to read.
 3. Where there is no child, or none any more, records come out as they went in. A child that does not answer,
    or answers nonsense, is none any more: it never keeps an exchange waiting, and never ends one.
 4. The child runs the same code: it says which, and is not asked anything before that.
@@ -26,6 +26,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,11 +47,17 @@ WORTH_RECORDS: Final = 30_000
 """Fewer are checked before a child has started and caught up."""
 LARGE_BYTES: Final = 64 << 10
 """A larger record takes longer to be carried over than to be hashed."""
+RUNS: Final = 8
+"""So many runs may be with the child before somebody waits for it."""
 CHILDREN: Final = 1
 """So many exchanges of a process have a child at the same time; others check for themselves."""
 ANSWER_SECONDS: Final = 5.0
 """A run is checked in some hundredths of a second. Who waits longer checks it himself."""
-READ_BYTES: Final = 64 << 10
+PIPE_BYTES: Final = 1 << 20
+"""What a pipe is to hold, where the system lets us say that: a run goes into it at once."""
+READ_BYTES: Final = 256 << 10
+ANSWER_BYTES: Final = 64 << 20
+"""No run has so much to say: who announces more talks nonsense."""
 _HERE: Final = Path(__file__).resolve()
 _CHILD: Final = "import sys; sys.path.append(sys.argv[1]); from lace.porcelain.checkahead import main; main()"
 _SIZE: Final = struct.Struct("<Q")
@@ -81,42 +88,55 @@ class CheckAhead:
         self._places = places
         self._child: _Child | None = None
         self._tried = False
-        self._with_child: Sequence[RecordBytes] = ()
+        self._with_child: deque[Sequence[RecordBytes]] = deque()
 
-    def give(self, came: Sequence[RecordBytes], expected: int) -> Sequence[Unchecked]:
-        """Take records that came, and so many are expected still; return those that are checked."""
-        if not self._tried and expected >= WORTH_RECORDS and count_cores() > 1:
+    def expect(self, records: int) -> None:
+        """Get ready where many records are about to come."""
+        if not self._tried and records >= WORTH_RECORDS and count_cores() > 1:
             self._tried = True
             self._start()
-        before = self.rest()
-        if not self._is_ready() or any(each.size > LARGE_BYTES for each in came) or not self._send(came):
-            return [*before, *came]
-        return before
+
+    def give(self, came: Sequence[RecordBytes]) -> Sequence[Unchecked]:
+        """Take records that came; return those before them that are checked."""
+        if not self._is_ready() or any(each.size > LARGE_BYTES for each in came):
+            return [*self.rest(), *came]
+        before = self._collect(RUNS - 1)
+        return before if self._send(came) else [*before, *self._let_go(), *came]
 
     def rest(self) -> Sequence[Unchecked]:
         """Wait for what is with the child, and return it."""
-        given, self._with_child = self._with_child, ()
-        if not given or self._child is None:
-            return given
-        try:
-            records = unpack_fields(self._child.receive(), [each.raw for each in given])
-        except Exception:  # whatever it says, or does not: the records are here, and can be checked here
-            self._let_go()
-            return given
-        return [
-            each if record is None or record.id != each.id else Checked(each.id, each.raw, record)
-            for each, record in zip(given, records, strict=True)
-        ]
+        return self._collect(0)
+
+    def _collect(self, most: int) -> list[Unchecked]:
+        """Return what is checked by now; no more than so many runs are left with the child."""
+        checked: list[Unchecked] = []
+        while self._with_child and self._child is not None:
+            given = self._with_child[0]
+            try:
+                said = self._child.receive(waits=len(self._with_child) > most)
+                if said is None:
+                    break
+                records = unpack_fields(said, [each.raw for each in given])
+            except Exception:  # whatever it says, or does not: the records are here, and can be checked here
+                checked += self._let_go()
+                break
+            self._with_child.popleft()
+            checked += [
+                each if record is None or record.id != each.id else Checked(each.id, each.raw, record)
+                for each, record in zip(given, records, strict=True)
+            ]
+        return checked
 
     def close(self) -> Sequence[Unchecked]:
         """Let go of the child, where there is one; return what it has not given back, as it went there."""
         self._tried = False
         return self._let_go()
 
-    def _let_go(self) -> Sequence[RecordBytes]:
+    def _let_go(self) -> list[RecordBytes]:
         # Where a child was no good, no other is tried before the transfer is over.
         child, self._child = self._child, None
-        given, self._with_child = self._with_child, ()
+        given = [each for run in self._with_child for each in run]
+        self._with_child.clear()
         if child is not None:
             try:
                 child.end()
@@ -150,10 +170,9 @@ class CheckAhead:
         assert self._child is not None
         try:
             self._child.send(marshal.dumps([each.raw for each in came]))
-        except (OSError, ValueError):
-            self._let_go()
+        except (OSError, EOFError):
             return False
-        self._with_child = came
+        self._with_child.append(came)
         return True
 
 
@@ -168,7 +187,11 @@ class _Child:
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._greeting = b""
-        os.set_blocking(self._to, False)
+        self._said = bytearray()
+        """What it said and nobody took yet."""
+        for pipe in (self._to, self._from):
+            os.set_blocking(pipe, False)
+            _widen(pipe)
 
     def is_ready(self) -> bool:
         """Tell whether it has started; raise where it is not what was to be started."""
@@ -181,18 +204,47 @@ class _Child:
         return True
 
     def send(self, body: bytes) -> None:
-        """Give it something."""
+        """Give it something; what it says meanwhile is kept, so that it can go on."""
         until = time.monotonic() + ANSWER_SECONDS
         left = memoryview(_SIZE.pack(len(body)) + body)
-        while left:
-            _await(self._to, select.POLLOUT, until)
-            left = left[os.write(self._to, left) :]
+        while True:
+            with suppress(BlockingIOError):
+                left = left[os.write(self._to, left) :]
+            if not left:
+                return
+            asked = select.poll()
+            asked.register(self._to, select.POLLOUT)
+            asked.register(self._from, select.POLLIN)
+            able = asked.poll(max(0.0, until - time.monotonic()) * 1000)
+            if not able:
+                raise TimeoutError
+            if self._from in dict(able):
+                self._said += self._read(READ_BYTES)
 
-    def receive(self) -> bytes:
-        """Return what it answers."""
+    def receive(self, *, waits: bool) -> bytes | None:
+        """Return what it answers next; None where nobody waits and it has not answered yet."""
         until = time.monotonic() + ANSWER_SECONDS
-        (size,) = _SIZE.unpack(self._read_all(_SIZE.size, until))
-        return self._read_all(size, until)
+        while (said := self._take()) is None:
+            if not _can(self._from, select.POLLIN, max(0.0, until - time.monotonic()) if waits else 0.0):
+                if waits:
+                    raise TimeoutError
+                return None
+            self._said += self._read(READ_BYTES)
+        return said
+
+    def _take(self) -> bytes | None:
+        """Take an answer that has come whole."""
+        if len(self._said) < _SIZE.size:
+            return None
+        (size,) = _SIZE.unpack_from(self._said)
+        if size > ANSWER_BYTES:
+            raise ValueError("no answer is so long")
+        end = _SIZE.size + size
+        if len(self._said) < end:
+            return None
+        answer = bytes(memoryview(self._said)[_SIZE.size : end])
+        del self._said[:end]
+        return answer
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -204,13 +256,6 @@ class _Child:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(ANSWER_SECONDS)
 
-    def _read_all(self, size: int, until: float) -> bytes:
-        read = bytearray()
-        while len(read) < size:
-            _await(self._from, select.POLLIN, until)
-            read += self._read(min(size - len(read), READ_BYTES))
-        return bytes(read)
-
     def _read(self, most: int) -> bytes:
         data = os.read(self._from, most)
         if not data:
@@ -218,9 +263,12 @@ class _Child:
         return data
 
 
-def _await(pipe: int, what: int, until: float) -> None:
-    if not _can(pipe, what, max(0.0, until - time.monotonic())):
-        raise TimeoutError
+def _widen(pipe: int) -> None:
+    """Let a pipe hold more than it does by itself, where that can be said."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _can(pipe: int, what: int, seconds: float) -> bool:
