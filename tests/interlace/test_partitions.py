@@ -109,6 +109,7 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
         )
         assert kept.count(prefix) == len(kept.records(prefix))
         assert kept.children(prefix) == fresh.children(prefix)
+        assert kept.child_prefixes(prefix) == {each.prefix for each in fresh.children(prefix)}
     some = ["", "a", "ab", *sorted({prefix_of(each, 3) for each in held}), "zzz", "a0bc"]
     some += sorted({prefix_of(each, length) for each in held for length in (3, 4, 5)})
     assert list(kept.under_each(some)) == [fresh.under(each) for each in some]

@@ -183,7 +183,10 @@ def _read(item: Item, phase: Phase) -> Heard | None:
 
 def _facts(block: FactBlock) -> Iterator[Fact]:
     """Yield the facts of a block, up to the first one for which the machine refuses it."""
+    name, size = "", 0
     for fact in block.facts():
         yield fact
-        if (fact[0], len(fact) - 1) not in KINDS:
-            return
+        if fact[0] is not name or len(fact) != size:
+            name, size = fact[0], len(fact)
+            if (name, size - 1) not in KINDS:
+                return

@@ -29,6 +29,8 @@ from lace.text import LacegramId, PlanId, RecordId
 
 TOGETHER: Final = 4096
 """So many facts are written at a stroke."""
+WINDOW: Final = 4 << 10
+"""About so many bytes of lines are read at a stroke; what is not read yet takes no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,16 @@ class FactBlock:
 
     def lines(self) -> Iterator[str]:
         """Yield the fact lines without their LFs."""
-        for line in BytesIO(self.raw):
-            yield line[:-1].decode()
+        for text in self._texts():
+            yield from text.split("\n")
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the lines some at a time, without the LF behind the last: a block may have millions."""
+        start, size = 0, len(self.raw)
+        while start < size:
+            end = self.raw.find(b"\n", min(start + WINDOW, size - 1))
+            yield self.raw[start:end].decode()
+            start = end + 1
 
     def facts(self) -> Iterator[Fact]:
         r"""Yield the facts in the order of their lines.
@@ -68,16 +78,22 @@ class FactBlock:
         >>> list(FactBlock(b"TickReady('1')\nHelloAllAdvertisedFields()\n").facts())
         [('TickReady', '1'), ('HelloAllAdvertisedFields',)]
         """
-        last = ""
-        for line in self.lines():
-            if "\\" in line:
-                yield parse_fact_line(line)
-            else:
-                # A quote inside a constant has its backslash: here `','` stands only between two constants.
-                name, _, inside = line.partition("(")
-                # Most lines of a block have one name, and need not have a million copies of it.
-                name = last = last if name == last else name
-                yield (name, *inside[1:-2].split("','")) if inside != ")" else (name,)
+        # Most lines of a block have one name, and need not have a million copies of it.
+        name, start, at = "", "(", 0
+        for text in self._texts():
+            if "\\" in text:
+                yield from map(parse_fact_line, text.split("\n"))
+                continue
+            # A quote inside a constant has its backslash: here `','` stands only between two constants.
+            for line in text.split("\n"):
+                if not line.startswith(start):
+                    name, _, inside = line.partition("(")
+                    if inside == ")":
+                        yield (name,)
+                        continue
+                    start = f"{name}('"
+                    at = len(start)
+                yield (name, *line[at:-2].split("','"))
 
 
 @dataclass(frozen=True, slots=True)

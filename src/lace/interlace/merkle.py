@@ -83,9 +83,9 @@ class SortedEntries:
     def __init__(self, entries: Iterable[bytes] = ()) -> None:
         self._entries = sorted(entries)
         self._levels: list[list[bytes]] = []
-        """The nodes above the leaves, from below; none while the set is small."""
+        """The leaves and the nodes above them, from below; none while the set is small."""
         self._clean = 0
-        """The nodes above so many entries, from the first, are in `_levels`."""
+        """The leaves of so many entries, from the first, and the nodes above them are in `_levels`."""
         self._root: bytes | None = None
 
     def __len__(self) -> int:
@@ -121,14 +121,18 @@ class SortedEntries:
         return self._root
 
     def _rebuild(self) -> bytes:
-        below, level, clean = [entry[DIGEST_BYTES:] for entry in self._entries], 0, self._clean
+        levels, clean = self._levels or [[]], self._clean
+        below = levels[0]
+        below[clean:] = [entry[DIGEST_BYTES:] for entry in self._entries[clean:]]
+        level = 0
         while len(below) > 1:
             # A node is kept where both its children are.
             clean //= 2
-            above = self._levels[level][:clean] if level < len(self._levels) else []
-            above += _pair_up(below, level, 2 * len(above))
-            self._levels[level : level + 1] = [above]
+            if level + 1 == len(levels):
+                levels.append([])
+            above = levels[level + 1]
+            above[clean:] = _pair_up(below, level, 2 * clean)
             below, level = above, level + 1
-        del self._levels[level:]
-        self._clean = len(self._entries)
+        del levels[level + 1 :]
+        self._levels, self._clean = levels, len(self._entries)
         return below[0]

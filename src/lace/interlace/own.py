@@ -103,9 +103,13 @@ class OwnAdvertisements:
         # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
         # formats are not advertised".
         suffixes = format_suffixes(self._formats)
-        ids = frozenset(filter(evaluation.has, [p for p in evaluation.may_send if p.endswith(suffixes)]))
-        before, self.ids = self.ids, ids
-        self.added, self.removed = ids - before, before - ids
+        before = self.ids
+        ids = frozenset(filter(evaluation.has, evaluation.may_send))
+        added = ids - before  # what was advertised before is of these formats
+        foreign = [record for record in added if not record.endswith(suffixes)]
+        if foreign:
+            ids, added = ids.difference(foreign), added.difference(foreign)
+        self.ids, self.added, self.removed = ids, added, before - ids
         self._hash(ids, evaluation)
         return bool(self.added or self.removed)
 

@@ -244,14 +244,17 @@ class Partitions:
 
         A partition of another size is not even hashed.
         """
-        held = self.under_each([each.prefix for each in wanted])
         found: list[Partition] = []
-        for each, entries in zip(wanted, held, strict=True):
-            prefix = each.prefix
-            if len(entries) == each.count:
-                short = len(prefix) <= STANDARD_START
-                if each == (self.summary(prefix) if short else summarize(prefix, entries)):
-                    found.append((each, entries))
+        deep: list[Summary] = []
+        for each in wanted:
+            if len(each.prefix) > STANDARD_START:
+                deep.append(each)
+            # Counted first: one that is large takes its time to be put together.
+            elif self.count(each.prefix) == each.count and self.summary(each.prefix) == each:
+                found.append((each, self.under(each.prefix)))
+        for each, entries in zip(deep, self.under_each([each.prefix for each in deep]), strict=True):
+            if len(entries) == each.count and summarize(each.prefix, entries) == each:
+                found.append((each, entries))
         return found
 
     def records(self, prefix: str) -> list[str]:
@@ -302,6 +305,14 @@ class Partitions:
             return {bucket[:length] for bucket in self._buckets}
         return {prefix_of(record, length) for record in self}
 
+    def child_prefixes(self, parent: str) -> set[str]:
+        """Return the prefixes of the children of a partition that are not empty."""
+        length = len(parent) + 1
+        self._part()
+        if length <= STANDARD_START:
+            return {bucket[:length] for bucket in self._buckets_under(parent)}
+        return {prefix_of(record, length) for record in self.under(parent)}
+
     def summaries(self, length: int = STANDARD_START) -> list[Summary]:
         """Return one summary for each non-empty partition of a prefix length, sorted by prefix."""
         if length <= STANDARD_START:
@@ -313,10 +324,8 @@ class Partitions:
     def children(self, parent: str) -> list[Summary]:
         """Return one summary for each non-empty child of a partition, sorted by prefix."""
         length = len(parent) + 1
-        self._part()
         if length <= STANDARD_START:
-            found = {bucket[:length] for bucket in self._buckets_under(parent)}
-            return [self.summary(prefix) for prefix in sorted(found)]
+            return [self.summary(prefix) for prefix in sorted(self.child_prefixes(parent))]
         return _summarize_groups(_group(self.under(parent), length))
 
 

@@ -293,8 +293,7 @@ class Reconciliation:
                 self._learn(child)
             self._narrowed[parent] = whole
             named = {child.prefix for child in children}
-            held = {prefix_of(each, len(parent) + 1) for each in self._peer.tree.under(parent)}
-            self._peer.clear(sorted(held - named))
+            self._peer.clear(sorted(self._peer.tree.child_prefixes(parent) - named))
 
     def _accept_listing(self, facts: list[Fact]) -> None:
         claims = read_advertisements(facts, self._peer.source, self._peer.schema)

@@ -6,6 +6,7 @@ record hash suffix is accepted by local policy."
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from operator import itemgetter
 
 from lace.interlace.blocks import MAY_REQUEST, MalformedBlock
@@ -34,10 +35,14 @@ def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
     _forget_changed(exchange.rejected, advertised)
     _forget_changed(exchange.unavailable, advertised)
     suffixes = format_suffixes(agreed.terms.formats & exchange.settings.formats)
-    wanted, has = evaluation.may_request & advertised.keys(), evaluation.has
-    if exchange.rejected or exchange.unavailable:
-        wanted = wanted.difference(exchange.rejected, exchange.unavailable)
-    found = [record for record in wanted if record.endswith(suffixes) and not has(record)]
+    may_request, held_off = evaluation.may_request, exchange.rejected.keys() | exchange.unavailable.keys()
+    # What is missing first: between peers that know each other it is little.
+    missing = filterfalse(evaluation.has, advertised)
+    found = [
+        record
+        for record in missing
+        if record in may_request and record.endswith(suffixes) and record not in held_off
+    ]
     return sorted(found, key=_content)
 
 
