@@ -8,7 +8,8 @@ import pytest
 
 from lace.facts import Fact
 from lace.interlace import Claims, ExchangeLimits, Partitions, Summary
-from lace.interlace.peer import PeerAdvertisements, entries_of
+from lace.interlace.claims import hash_advertisements
+from lace.interlace.peer import PeerAdvertisements
 from lace.record import make_blob, make_plex
 from lace.text import Tai
 from tests.interlace.meddling import Change, change_block, change_nth
@@ -263,13 +264,13 @@ def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> Non
     """A root that is known costs nothing in the next loop: no record under it is looked at again."""
     peer = PeerAdvertisements("Opq_M", None, summarizes=True)
     claims: dict[str, Claims] = {make_blob(b"%d" % number).id: () for number in range(4)}
-    whole = Partitions(entries_of(claims, "Opq_M")).summary("")
+    whole = Partitions(hash_advertisements(claims, "Opq_M")).summary("")
     assert not peer.is_known(whole)
-    peer.set_partitions([(whole, entries_of(claims, "Opq_M"))], claims)
+    peer.set_partitions([(whole, hash_advertisements(claims, "Opq_M"))], claims)
     assert peer.is_known(whole)
     assert not peer.is_known(Summary("", 4, bytes(32)))
     sent = make_blob(b"sent").id
-    peer.expect({sent: ()}, entries_of({sent: ()}, "Opq_M"))
+    peer.expect({sent: ()}, hash_advertisements({sent: ()}, "Opq_M"))
     assert not peer.is_known(whole), "something else is expected of it now"
     peer.drop_expected("")
     assert peer.tree.summary("") == whole

@@ -256,7 +256,7 @@ def test_the_second_exchange_of_a_lace_hashes_nothing_again(monkeypatch: pytest.
         hashed.append(len(digests))
         return make_entries(digests)
 
-    monkeypatch.setattr("lace.interlace.own.make_entries", counting)
+    monkeypatch.setattr("lace.interlace.claims.make_entries", counting)
     answering = Answering(stocked(notes("a", 3)))
     lace = stocked(notes("b", 2))
     counts = []

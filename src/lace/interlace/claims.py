@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from lace.facts import Fact, write_constant
+from lace.interlace.merkle import make_entries
 from lace.text import digest, digest_all
 
 Claim: TypeAlias = tuple[str, str, str]
@@ -115,9 +116,25 @@ def advertisements_size(claims: Mapping[str, Claims], source: str) -> int:
     return sum(map(len, claims)) + len(claims) * len(write_advertisement("", source, ()))
 
 
-def advertisement_digests(texts: Iterable[str]) -> list[bytes]:
-    """Hash many canonical advertisement records."""
-    return digest_all([_RECORD_DOMAIN + text.encode() for text in texts])
+def hash_advertisements(claims: Mapping[str, Claims], source: str) -> dict[str, bytes]:
+    """Return the Merkle entries of many canonical advertisement records, by record.
+
+    >>> from lace.interlace.merkle import make_entry
+    >>> said = {"P.x.H3": (), "P.y.H3": (("App", "0", "ding"),)}
+    >>> texts = write_advertisements(said, "Opq_a")
+    >>> [*hash_advertisements(said, "Opq_a").values()] == [*map(make_entry, map(advertisement_digest, texts))]
+    True
+    """
+    if any(claims.values()):
+        hashed = [_RECORD_DOMAIN + text.encode() for text in write_advertisements(claims, source)]
+    else:
+        # One line each, and around the id stands always the same.
+        start, end = write_advertisement("\n", source, ()).encode().split(b"\n", 1)
+        start = _RECORD_DOMAIN + start
+        hashed = (
+            [start + record + end for record in "\n".join(claims).encode().split(b"\n")] if claims else []
+        )
+    return dict(zip(claims, make_entries(digest_all(hashed)), strict=True))
 
 
 def advertisement_digest(text: str) -> bytes:

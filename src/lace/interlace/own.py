@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 from lace.interlace.claims import (
     Claims,
     Schema,
-    advertisement_digests,
+    advertisements_size,
     fit_claims,
+    hash_advertisements,
     select_claims,
-    write_advertisements,
 )
-from lace.interlace.merkle import make_entries
 from lace.interlace.partitions import Partitions
 
 if TYPE_CHECKING:  # an event carries what is here
@@ -136,7 +135,7 @@ class OwnAdvertisements:
 
     def _summarize(self, added: Iterable[str], removed: Iterable[str]) -> None:
         claims = self.claims_of(added, self.source)
-        self.tree.change(_entries(claims, write_advertisements(claims, self.source)), removed)
+        self.tree.change(hash_advertisements(claims, self.source), removed)
         self._unmirrored.update(dict.fromkeys(added))
 
     @property
@@ -144,17 +143,14 @@ class OwnAdvertisements:
         """The same records under the peer's source."""
         if self._unmirrored:
             claims = self.claims_of(self._unmirrored, self.peer_source)
-            texts = write_advertisements(claims, self.peer_source)
-            self._mirror.change(_entries(claims, texts), ())
-            self._mirror_bytes += sum(map(len, texts))
+            self._mirror.change(hash_advertisements(claims, self.peer_source), ())
+            self._mirror_bytes += advertisements_size(claims, self.peer_source)
             self._unmirrored = {}
         return self._mirror
 
     def _take_from_mirror(self, removed: Iterable[str]) -> None:
         gone = [record for record in removed if record in self._mirror]
-        self._mirror_bytes -= sum(
-            map(len, write_advertisements(self.claims_of(gone, self.peer_source), self.peer_source))
-        )
+        self._mirror_bytes -= advertisements_size(self.claims_of(gone, self.peer_source), self.peer_source)
         self._mirror.change({}, gone)
         for record in removed:
             self._unmirrored.pop(record, None)
@@ -182,8 +178,3 @@ class OwnAdvertisements:
             return self._mirror_bytes / len(mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names
-
-
-def _entries(records: Iterable[str], texts: Iterable[str]) -> dict[str, bytes]:
-    """Hash the advertisement records of these."""
-    return dict(zip(records, make_entries(advertisement_digests(texts)), strict=True))

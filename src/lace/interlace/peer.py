@@ -24,14 +24,13 @@ from lace.interlace.claims import (
     Claim,
     Claims,
     Schema,
-    advertisement_digests,
+    advertisements_size,
     claim_order,
-    write_advertisements,
+    hash_advertisements,
 )
 from lace.interlace.events import Advertisements, Cursor
-from lace.interlace.merkle import make_entries
 from lace.interlace.partitions import Partition, Partitions, Summary, summarize
-from lace.text import is_foreign_record_id
+from lace.text import are_foreign_record_ids, is_foreign_record_id
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
@@ -43,12 +42,15 @@ class ForeignSource(MalformedBlock):
     text = "the peer advertises in the name of {found!r}: it is {expected} here and nobody else"
 
 
-def read_advertisements(facts: Iterable[Fact], source: str, schema: Schema) -> dict[str, Claims]:
+def read_advertisements(facts: Sequence[Fact], source: str, schema: Schema) -> dict[str, Claims]:
     """Read advertisement records in any order, or raise what no side may send.
 
     PROFILE 9: "`Advertised` comes first and once for each record, and no field repeats or lies outside the
     schema."
     """
+    bare = [fact[1] for fact in facts if fact[0] == ADVERTISED and fact[2] == source]
+    if len(bare) == len(facts) == len(set(bare)) and are_foreign_record_ids(bare):
+        return dict.fromkeys(bare, ())  # as most are: no fields, and nothing wrong
     found: dict[str, list[Claim]] = {}
     for fact in facts:
         record = fact[1]
@@ -82,12 +84,6 @@ def _ordered(record: str, claims: list[Claim]) -> Claims:
     return tuple(claims)
 
 
-def entries_of(claims: Mapping[str, Claims], source: str) -> dict[str, bytes]:
-    """Hash advertisement records."""
-    texts = write_advertisements(claims, source)
-    return dict(zip(claims, make_entries(advertisement_digests(texts)), strict=True))
-
-
 def _merged(parts: Sequence[Mapping[str, bytes]]) -> Mapping[str, bytes]:
     """Return the entries of all parts; of a single one, which may be large, itself."""
     if len(parts) == 1:
@@ -117,7 +113,7 @@ class PeerAdvertisements:
         if summarizes and cursor is not None and cursor.source == source and cursor.fields == schema:
             # PROFILE 9: "A cursor is a guess that the roots confirm, never something the sender relies on".
             self._expected = dict(cursor.claims)
-            self.tree.change(entries_of(self._expected, source), ())
+            self.tree.change(hash_advertisements(self._expected, source), ())
 
     def begin_loop(self) -> None:
         """Forget what changed in the loop before."""
@@ -151,17 +147,16 @@ class PeerAdvertisements:
 
     def hash_listing(self, claims: Mapping[str, Claims]) -> dict[str, bytes]:
         """Return the entries of a listing, and learn how long such records are."""
-        texts = write_advertisements(claims, self.source)
-        self._listed += len(texts)
-        self._listed_bytes += sum(map(len, texts))
-        return dict(zip(claims, make_entries(advertisement_digests(texts)), strict=True))
+        self._listed += len(claims)
+        self._listed_bytes += advertisements_size(claims, self.source)
+        return hash_advertisements(claims, self.source)
 
     def set_all(self, claims: dict[str, Claims]) -> None:
         """Replace everything by a full listing."""
         self._replace(self.claims.keys() - claims.keys(), claims)
         if self._summarizes:
             self._expected.clear()
-            self.tree = Partitions(entries_of(claims, self.source))
+            self.tree = Partitions(hash_advertisements(claims, self.source))
 
     def change(self, came: Mapping[str, Claims], gone: Iterable[str]) -> None:
         """Take over what changed, where nothing needs to be summarized."""

@@ -14,7 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -262,12 +262,10 @@ class Reconciliation:
             records += count
         return lists
 
-    def accept(self, facts: Iterable[Fact]) -> None:
+    def accept(self, facts: Sequence[Fact]) -> None:
         """Take the answer to what was asked, or raise what is wrong with it."""
-        summaries: list[Fact] = []
-        records: list[Fact] = []
-        for fact in facts:
-            (summaries if fact[0] == ADVERTISEMENT_PARTITION else records).append(fact)
+        summaries = [fact for fact in facts if fact[0] == ADVERTISEMENT_PARTITION]
+        records = [fact for fact in facts if fact[0] != ADVERTISEMENT_PARTITION] if summaries else facts
         if bool(self._asked) != bool(summaries or records):
             what = "nothing was asked" if summaries or records else "it is empty, and something was asked"
             raise MalformedBlock(reason=f"no answer: {what}")
@@ -295,7 +293,7 @@ class Reconciliation:
             named = {child.prefix for child in children}
             self._peer.clear(sorted(self._peer.tree.child_prefixes(parent) - named))
 
-    def _accept_listing(self, facts: list[Fact]) -> None:
+    def _accept_listing(self, facts: Sequence[Fact]) -> None:
         claims = read_advertisements(facts, self._peer.source, self._peer.schema)
         bound = self._limits.max_advertisement_records
         if len(claims) > bound:

@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NewType
 
 from lace.errors import TextError
@@ -35,6 +36,7 @@ PLAN_DOMAIN = "lace-exchange-plan/v1"
 _TYPED = re.compile(r"([BPSV&])\.([0-9A-Z_a-z~]{43})\.H3", re.ASCII)
 _PLAIN = re.compile(r"([RUEL])\.([0-9A-Z_a-z~]{43})", re.ASCII)
 _WIDE = re.compile(r"[BPS]\.[0-9A-Z_a-z~]{43}\.[0-9A-Za-z]{1,8}", re.ASCII)
+_WIDE_LINES = re.compile(rf"(?:{_WIDE.pattern}\n)*+", re.ASCII)
 
 
 class NotAnId(TextError):
@@ -153,3 +155,14 @@ def link_id(one: Verifier, other: Verifier, plan: PlanId) -> LinkId:
 def is_foreign_record_id(text: str) -> bool:
     """Tell whether text has the wide record id shape that links and advertisements may carry."""
     return _WIDE.fullmatch(text) is not None
+
+
+def are_foreign_record_ids(texts: Sequence[str]) -> bool:
+    """Tell whether all of many texts have that shape.
+
+    >>> one = f"P.{'x' * 43}.H3"
+    >>> are_foreign_record_ids([one, one]), are_foreign_record_ids([one, "P.x.H3"])
+    (True, False)
+    """
+    lines = "".join([f"{text}\n" for text in texts])
+    return lines.count("\n") == len(texts) and _WIDE_LINES.fullmatch(lines) is not None
