@@ -16,6 +16,7 @@ from lace.interlace import (
     merkle_root,
     prefix_of,
 )
+from lace.interlace.partitions import in_order
 from lace.text import ALPHABET, digest, encode, link_id
 from tests.golden import load_vectors
 
@@ -45,9 +46,8 @@ def test_a_golden_set_has_these_partitions(case: dict[str, Any]) -> None:
 def test_children_of_a_golden_set_are_the_next_length(case: dict[str, Any]) -> None:
     partitions = Partitions(read(case))
     for length in (0, 1, 2):
-        children = [
-            child for parent in partitions.summaries(length) for child in partitions.children(parent.prefix)
-        ]
+        parents = [parent.prefix for parent in partitions.summaries(length)]
+        children = [child for each in partitions.children(parents) for child in each]
         assert shown(children) == case["partitions"][str(length + 1)]
 
 
@@ -108,8 +108,15 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
             merkle_root(held[each] for each in held if each[2:].startswith(prefix)),
         )
         assert kept.count(prefix) == len(kept.records(prefix))
-        assert kept.children(prefix) == fresh.children(prefix)
-        assert kept.child_prefixes(prefix) == {each.prefix for each in fresh.children(prefix)}
+    parents = ["", "a", "b", *sorted({prefix_of(each, length) for each in held for length in (2, 3)})]
+    children = [next(fresh.children([parent])) for parent in in_order(parents)]
+    assert children == [
+        [summary for summary in fresh.summaries(len(parent) + 1) if summary.prefix.startswith(parent)]
+        for parent in in_order(parents)
+    ]
+    assert list(kept.children(in_order(parents))) == children
+    assert kept.child_prefixes(parents) == {child.prefix for each in children for child in each}
+    assert kept.counts(in_order(parents)) == [fresh.count(each) for each in in_order(parents)]
     some = ["", "a", "ab", *sorted({prefix_of(each, 3) for each in held}), "zzz", "a0bc"]
     some += sorted({prefix_of(each, length) for each in held for length in (3, 4, 5)})
     assert list(kept.under_each(some)) == [fresh.under(each) for each in some]
@@ -123,6 +130,6 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
 
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:
     many = {f"B.x{c}{encode(digest(c.encode()))[2:]}.H3": make_entry(digest(c.encode())) for c in ALPHABET}
-    children = Partitions(many).children("x")
+    [children] = Partitions(many).children(["x"])
     assert [child.prefix[1] for child in children] == sorted(ALPHABET)
     assert sum(child.count for child in children) == Partitions(many).summary("x").count == 64

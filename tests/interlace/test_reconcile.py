@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from lace.facts import Fact
-from lace.interlace import Claims, ExchangeLimits, Partitions, Summary
+from lace.interlace import Claims, ExchangeLimits, Partitions, Phase, Summary, partitions
+from lace.interlace.answer import Answers
 from lace.interlace.claims import hash_advertisements
+from lace.interlace.own import OwnAdvertisements
+from lace.interlace.partitions import Groups
 from lace.interlace.peer import PeerAdvertisements
+from lace.interlace.reconcile import Reconciliation
 from lace.record import make_blob, make_plex
-from lace.text import Tai
+from lace.text import Tai, digest, encode
 from tests.interlace.meddling import Change, change_block, change_nth
 from tests.interlace.pair import EXPOSE_ALL, Pair, make_pair
+from tests.interlace.replay import machine_in
 from tests.interlace.scenarios import check_states
+from tests.interlace.test_advertise import Decided
 
 LIST, NARROW, PARTITION = (
     "ListAdvertisementPartition",
@@ -272,8 +279,51 @@ def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> Non
     sent = make_blob(b"sent").id
     peer.expect({sent: ()}, hash_advertisements({sent: ()}, "Opq_M"))
     assert not peer.is_known(whole), "something else is expected of it now"
-    peer.drop_expected("")
+    peer.drop_expected([""])
     assert peer.tree.summary("") == whole
     assert peer.is_known(whole)
     peer.clear([next(iter(claims))[2:4]])
     assert not peer.is_known(whole)
+
+
+def test_many_records_in_one_bucket_are_gone_through_a_few_times_in_a_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever makes up thousands of ids that begin alike keeps nobody busy with them."""
+    count, walked = 4000, 0
+    ids = [f"B.zz{encode(digest(b'%d' % number))[2:]}.H3" for number in range(count)]
+    terms = machine_in(Phase.CHOOSE)[0].exchange.agreed.terms
+    sides = []
+    for source, other, left_out in (("Opq_a", "Opq_b", 0), ("Opq_b", "Opq_a", 1)):
+        held = [each for number, each in enumerate(ids) if number % 9 != left_out]
+        own = OwnAdvertisements(source, other, frozenset(), frozenset({"H3"}), summarizes=True)
+        own.update(Decided(may_send=held, have=held))
+        sides.append(own)
+    mine, theirs = sides
+    under = Partitions.under
+
+    def walking(partitions: Partitions, prefix: str) -> dict[str, bytes]:
+        nonlocal walked
+        walked += len(partitions) if len(prefix) > 2 else 0
+        return under(partitions, prefix)
+
+    def grouping(entries: Mapping[str, bytes], length: int) -> Groups:
+        nonlocal walked
+        walked += len(entries)
+        return group(entries, length)
+
+    group = partitions._group
+    monkeypatch.setattr(partitions, "_group", grouping)
+    monkeypatch.setattr(Partitions, "under", walking)
+    peer = PeerAdvertisements("Opq_b", frozenset(), summarizes=True)
+    answers = Answers(theirs.tree.summaries(terms.partition_start), theirs, terms)
+    reconciliation = Reconciliation(
+        [each.fact() for each in theirs.tree.summaries(terms.partition_start)], peer, mine, terms
+    )
+    turns = 0
+    while asked := reconciliation.ask():
+        reconciliation.accept(answers.answer(answers.read(asked.facts())))
+        turns += 1
+    assert turns > 2
+    assert walked < 10 * count * turns
+    assert peer.claims.keys() == theirs.ids

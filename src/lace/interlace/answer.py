@@ -16,7 +16,7 @@ from lace.interlace.blocks import LIST, MalformedBlock, block_size
 from lace.interlace.claims import ADVERTISED, Claims, advertisement_facts, advertisements_size
 from lace.interlace.limits import ExchangeLimit
 from lace.interlace.own import OwnAdvertisements
-from lace.interlace.partitions import Summary
+from lace.interlace.partitions import Summary, in_order
 from lace.interlace.reconcile import Asked
 from lace.interlace.terms import Terms
 
@@ -51,8 +51,8 @@ class Answers:
 
     def answer(self, asked: Asked) -> list[Fact]:
         """Return the answer block: as much as fits, and something where something was asked."""
-        children, size = self._children(sorted(asked.narrows))
-        facts = children + self._listings(sorted(asked.lists), size)
+        children, size = self._children(in_order(asked.narrows))
+        facts = children + self._listings(in_order(asked.lists), size)
         if asked and not facts:
             # PROFILE 9: "An empty answer to an ask is malformed." Not even one thing fits: it ends here.
             limits = self._limits
@@ -68,8 +68,7 @@ class Answers:
         limits = self._limits
         facts: list[Fact] = []
         size = 0
-        for prefix in prefixes:
-            children = self._own.tree.children(prefix)
+        for prefix, children in zip(prefixes, self._own.tree.children(prefixes), strict=True):
             said = [child.fact() for child in children]
             more = block_size(said)
             if (
@@ -87,10 +86,10 @@ class Answers:
     def _listings(self, prefixes: list[str], size: int) -> list[Fact]:
         limits, own = self._limits, self._own
         listed: dict[str, Claims] = {}
-        for prefix in prefixes:
+        for prefix, held in zip(prefixes, own.tree.under_each(prefixes), strict=True):
             if len(listed) + self._said[prefix] > limits.max_advertisement_records:
                 break
-            claims = own.claims_of(own.tree.under(prefix), own.source)
+            claims = own.claims_of(held, own.source)
             size += advertisements_size(claims, own.source)
             if size > limits.max_fact_block_bytes:
                 break

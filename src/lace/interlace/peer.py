@@ -29,7 +29,7 @@ from lace.interlace.claims import (
     hash_advertisements,
 )
 from lace.interlace.events import Advertisements, Cursor
-from lace.interlace.partitions import Partition, Partitions, Summary, summarize
+from lace.interlace.partitions import Partition, Partitions, Summary, in_order, summarize
 from lace.text import are_foreign_record_ids, is_foreign_record_id
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
@@ -164,7 +164,7 @@ class PeerAdvertisements:
 
     def clear(self, prefixes: Iterable[str]) -> None:
         """Empty partitions."""
-        self._set(self._held(list(prefixes)), {}, {})
+        self._set(self._held(in_order(prefixes)), {}, {})
 
     def set_partitions(self, found: Sequence[Partition], claims: dict[str, Claims]) -> None:
         """Replace partitions by records that give their summaries, and of which this is claimed."""
@@ -193,25 +193,28 @@ class PeerAdvertisements:
         """Tell whether this is what the peer said of a partition before, and nothing of it has changed."""
         return not self._expected and self.tree.known(summary.prefix) == summary
 
-    def keep_partition(self, prefix: str) -> None:
-        """Confirm one partition as it was expected."""
+    def keep_partitions(self, prefixes: Sequence[str]) -> None:
+        """Confirm partitions as they were expected."""
         if self._expected:
-            confirmed = [record for record in self.tree.under(prefix) if record in self._expected]
+            held = self.tree.under_each(prefixes)
+            confirmed = [record for part in held for record in part if record in self._expected]
             self._replace((), {record: self._expected.pop(record) for record in confirmed})
 
-    def without_expected(self, prefix: str) -> Summary | None:
-        """Summarize a partition as the peer last said it, where something else is expected now."""
+    def without_expected(self, wanted: Sequence[Summary]) -> list[Summary]:
+        """Return those summaries that are true of what the peer last said, where more is expected now."""
         if not self._expected or not self.claims:
-            return None
-        held = self.tree.under(prefix)
-        said = {record: entry for record, entry in held.items() if record not in self._expected}
-        return summarize(prefix, said) if len(said) < len(held) else None
+            return []
+        found = []
+        for each, held in zip(wanted, self.tree.under_each([each.prefix for each in wanted]), strict=True):
+            said = {record: entry for record, entry in held.items() if record not in self._expected}
+            if len(said) == each.count < len(held) and summarize(each.prefix, said) == each:
+                found.append(each)
+        return found
 
-    def drop_expected(self, prefix: str) -> None:
-        """Put one partition back to what the peer last said."""
-        gone = [record for record in self.tree.under(prefix) if record in self._expected]
-        for record in gone:
-            del self._expected[record]
+    def drop_expected(self, prefixes: Sequence[str]) -> None:
+        """Put partitions back to what the peer last said."""
+        gone = [record for held in self.tree.under_each(prefixes) for record in held]
+        gone = [record for record in gone if self._expected.pop(record, None) is not None]
         self.tree.change({}, gone)
 
     def _replace(self, gone: Iterable[str], claims: Mapping[str, Claims]) -> None:

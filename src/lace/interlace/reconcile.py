@@ -14,7 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,6 +27,7 @@ from lace.interlace.partitions import (
     ADVERTISEMENT_PARTITION,
     FAN_OUT,
     Summary,
+    in_order,
     prefix_of,
     summarize,
 )
@@ -126,7 +127,7 @@ class Reconciliation:
                 advice="the peer advertises more at once than this side holds; narrow the policy or raise it",
             )
         # PROFILE 9: "one for each non-empty partition; one that is not named is empty."
-        peer.clear(sorted(peer.tree.prefixes(self._start) - self._open.keys()))
+        peer.clear(peer.tree.prefixes(self._start) - self._open.keys())
 
     @property
     def unknown(self) -> int:
@@ -149,8 +150,7 @@ class Reconciliation:
 
     def ask(self) -> Asked:
         """Return what to ask in the next turn; nothing where all is known."""
-        # By length first: what lies in one bucket is taken apart once for each.
-        self._guess([self._open[prefix] for prefix in sorted(self._fresh, key=lambda p: (len(p), p))])
+        self._guess([self._open[prefix] for prefix in in_order(self._fresh)])
         self._fresh.clear()
         if self._open:
             self._asked = self._choose()
@@ -170,12 +170,10 @@ class Reconciliation:
             peer.set_partitions(found, self._own.claims_of(records, peer.source))
             wanted = self._close([summary for summary, _ in found], wanted)
         kept = [summary for summary, _ in peer.tree.agreeing(wanted)]
-        for summary in kept:
-            peer.keep_partition(summary.prefix)
+        peer.keep_partitions([summary.prefix for summary in kept])
         wanted = self._close(kept, wanted)
-        said = [each for each in wanted if peer.without_expected(each.prefix) == each]
-        for summary in said:
-            peer.drop_expected(summary.prefix)
+        said = peer.without_expected(wanted)
+        peer.drop_expected([summary.prefix for summary in said])
         self._close(said, wanted)
 
     def _close(self, known: list[Summary], wanted: list[Summary]) -> list[Summary]:
@@ -196,10 +194,11 @@ class Reconciliation:
         # A listing that does not fit into a block can never be sent: until one was seen, leave it air.
         whole = block if self._peer.mean_bytes else block // UNSEEN
         narrows: list[tuple[float, str]] = []
-        for prefix, summary in self._open.items():
+        for summary, known in self._nearest():
+            prefix = summary.prefix
             deepest = len(prefix) - self._start >= limits.max_narrowing_depth or len(prefix) >= PAYLOAD_CHARS
             large = summary.count > limits.max_advertisement_records or summary.count * mean > whole
-            saving = float("inf") if large else self._saving(summary, mean)
+            saving = float("inf") if large else _saving(summary.count, known, mean)
             if not deepest and saving > 0:
                 narrows.append((-saving, prefix))
         chosen: list[str] = []
@@ -217,24 +216,19 @@ class Reconciliation:
                     seen=self._received + children,
                     advice="the set is too large to be told apart with so few",
                 )
-        narrowed = set(chosen)
-        waiting = {prefix for saving, prefix in narrows if saving == -float("inf")}
-        lists = self._fill([each for each in sorted(self._open) if each not in narrowed | waiting], mean)
+        aside = {*chosen, *(prefix for saving, prefix in narrows if saving == -float("inf"))}
+        lists = self._fill([each for each in sorted(self._open) if each not in aside], mean)
         return Asked(lists, sorted(chosen))
 
-    def _saving(self, summary: Summary, mean: float) -> float:
-        """Return how many bytes narrowing is expected to save."""
-        prefix, count = summary.prefix, summary.count
-        known = [self._peer.tree.count(prefix)]
+    def _nearest(self) -> Iterator[tuple[Summary, int]]:
+        """Yield what is not known, each with how many records the guess that comes nearest has there."""
+        prefixes = in_order(self._open)
+        guesses = [self._peer.tree.counts(prefixes)]
         if self._predicts:
-            known.append(self._own.mirror.count(prefix))
-        nearest = min(known, key=lambda each: abs(each - count))
-        if nearest == 0:
-            return -1.0
-        # At least one record differs; where counts differ, at least so many.
-        differing = max(1, abs(count - nearest))
-        still_listed = min(count, differing * max(1.0, count / FAN_OUT))
-        return (count - still_listed) * mean - SUMMARY_BYTES * min(FAN_OUT, count)
+            guesses.append(self._own.mirror.counts(prefixes))
+        for prefix, *counts in zip(prefixes, *guesses, strict=True):
+            summary = self._open[prefix]
+            yield summary, min(counts, key=lambda each: abs(each - summary.count))
 
     def _fill(self, prefixes: list[str], mean: float) -> list[str]:
         """Return as many of these as one answer block holds, one at least."""
@@ -290,8 +284,9 @@ class Reconciliation:
             for child in children:
                 self._learn(child)
             self._narrowed[parent] = whole
-            named = {child.prefix for child in children}
-            self._peer.clear(sorted(self._peer.tree.child_prefixes(parent) - named))
+        # A child that is not named is empty.
+        named = {child.prefix for children in families.values() for child in children}
+        self._peer.clear(self._peer.tree.child_prefixes([*families]) - named)
 
     def _accept_listing(self, facts: Sequence[Fact]) -> None:
         claims = read_advertisements(facts, self._peer.source, self._peer.schema)
@@ -329,6 +324,16 @@ class Reconciliation:
             if self._peer.tree.summary(parent.prefix) != parent:
                 raise RootMismatch(prefix=parent.prefix, reason="its children give another root")
         self._narrowed.clear()
+
+
+def _saving(count: int, nearest: int, mean: float) -> float:
+    """Return how many bytes narrowing a partition is expected to save."""
+    if nearest == 0:
+        return -1.0
+    # At least one record differs; where counts differ, at least so many.
+    differing = max(1, abs(count - nearest))
+    still_listed = min(count, differing * max(1.0, count / FAN_OUT))
+    return (count - still_listed) * mean - SUMMARY_BYTES * min(FAN_OUT, count)
 
 
 def _check_listing(wanted: Summary, listed: dict[str, bytes]) -> None:
