@@ -101,22 +101,22 @@ class OwnAdvertisements:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
         # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
         # formats are not advertised".
-        suffixes = format_suffixes(self._formats)
-        before = self.ids
+        before, suffixes = self.ids, format_suffixes(self._formats)
         ids = frozenset(filter(evaluation.has, evaluation.may_send))
-        added = ids - before  # what was advertised before is of these formats
-        foreign = [record for record in added if not record.endswith(suffixes)]
+        added, removed = _changes(before, ids)
+        foreign = [record for record in added if not record.endswith(suffixes)]  # none of before is
         if foreign:
             ids, added = ids.difference(foreign), added.difference(foreign)
-        self.ids, self.added, self.removed = ids, added, before - ids
-        self._hash(ids, evaluation)
+        self.ids, self.added, self.removed = ids, added, removed
+        if self._hashed is not before:  # what was taken over is another set
+            assert self._hashed is not None, "what failed once is not used again"
+            added, removed = _changes(self._hashed, ids)
+        self._hash(added, removed, evaluation)
         return bool(self.added or self.removed)
 
-    def _hash(self, ids: frozenset[str], evaluation: Evaluation) -> None:
-        """Keep and hash the claims of these records, and of no others."""
-        held, self._hashed = self._hashed, None
-        assert held is not None, "what failed once is not used again"
-        added, removed = ids - held, held - ids
+    def _hash(self, added: frozenset[str], removed: frozenset[str], evaluation: Evaluation) -> None:
+        """Keep and hash the claims of records that came, and forget those of records that went."""
+        self._hashed = None
         if self._summarizes and removed:
             self._take_from_mirror(removed)
         if self.schema is None or self.schema:
@@ -127,7 +127,7 @@ class OwnAdvertisements:
                 self._claims[record] = select_claims(fields.get(record, ()), self.schema)
         if self._summarizes:
             self._summarize(added, removed)
-        self._hashed = ids
+        self._hashed = self.ids
 
     def keep(self) -> None:
         """Advertise what was advertised in the loop before."""
@@ -178,3 +178,11 @@ class OwnAdvertisements:
             return self._mirror_bytes / len(mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names
+
+
+def _changes(before: frozenset[str], after: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what came and what went; mostly nothing did, and sets are large."""
+    added = frozenset[str]() if before == after else after - before
+    # Where there are as many as before and those that came, nothing went.
+    removed = before - after if len(after) < len(before) + len(added) else frozenset[str]()
+    return added, removed
