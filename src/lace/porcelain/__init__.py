@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     )
     from lace.porcelain.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
     from lace.porcelain.following import Backoff, Connected, Disconnected, Followed, follow, follow_in_thread
+    from lace.porcelain.foresight import Supposed
     from lace.porcelain.history import note_exchange, open_history, policy_in_force
     from lace.porcelain.interlacing import (
         Asked,
@@ -132,7 +133,8 @@ if TYPE_CHECKING:
         write_policy,
     )
     from lace.porcelain.policyparse import GivenPolicy, check_policy, parse_policy, read_policy
-    from lace.porcelain.policytrial import CaseOutcome, tell_held, try_policy
+    from lace.porcelain.policyplan import PlannedExchange, plan_exchange
+    from lace.porcelain.policytrial import CaseOutcome, try_policy
     from lace.porcelain.quotas import Bounds, DayLimits, Quotas, QuotaSpent, Stay, TooMany
     from lace.porcelain.readypolicies import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
     from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
@@ -160,6 +162,7 @@ if TYPE_CHECKING:
     from lace.porcelain.serving import Serving
     from lace.porcelain.sharing import Share, Sharing
     from lace.porcelain.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
+    from lace.porcelain.whysend import WhyNotSend, WhySend, why_not_send, why_send
     from lace.porcelain.whysent import Sending, Shown, WhySent, Worth
     from lace.porcelain.workbench import (
         Answers,
@@ -189,27 +192,28 @@ __all__ = [
     "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact", "NotAPredicate",
     "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull", "NothingThere",
     "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
-    "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PolicyBook", "PolicyCase",
-    "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused", "PolicyScene",
-    "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost", "ReadyPolicy",
-    "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay", "Reports", "ResidentFacts", "Row",
-    "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "SectionHeader",
-    "Sending", "ServerFault", "ServerFile", "ServerLog", "ServerRefused", "Serving", "Shape", "ShardWriter",
-    "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing", "Stay", "TableFormat", "TableView",
-    "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhySent", "Workbench",
-    "Worth", "WrongArgument", "WrongPassphrase",
+    "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PlannedExchange", "PolicyBook",
+    "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused",
+    "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost",
+    "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay", "Reports", "ResidentFacts",
+    "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost",
+    "SectionHeader", "Sending", "ServerFault", "ServerFile", "ServerLog", "ServerRefused", "Serving", "Shape",
+    "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing", "Stay", "Supposed",
+    "TableFormat", "TableView", "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor",
+    "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench", "Worth", "WrongArgument", "WrongPassphrase",
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
     "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
     "holds_keys", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file", "new_secret",
     "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing", "outcome_of",
     "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate",
-    "parse_served", "parse_time", "parse_who", "policy_in_force", "present", "read_arrangement", "read_cases",
-    "read_facts", "read_goal", "read_part", "read_policy", "read_policy_text", "read_question", "read_rules",
-    "read_server", "read_short_file", "ready_policies", "refuse_rules", "render_diagnostics", "replace_file",
-    "replay_capture", "row_object", "run_sync", "select_reference", "serve_metrics", "show_time",
-    "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "tell_held", "try_policy",
-    "words_of", "write_policy", "write_records",
+    "parse_served", "parse_time", "parse_who", "plan_exchange", "policy_in_force", "present",
+    "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
+    "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
+    "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
+    "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
+    "tai_from_nanoseconds", "try_policy", "why_not_send", "why_send", "words_of", "write_policy",
+    "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -222,6 +226,7 @@ _ROOMS = {
     ),
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
     "following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
+    "foresight": ("Supposed",),
     "history": ("note_exchange", "open_history", "policy_in_force"),
     "interlacing": (
         "Asked", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun", "Standing",
@@ -246,7 +251,8 @@ _ROOMS = {
         "ToProvenPeers", "read_policy_text", "write_policy",
     ),
     "policyparse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
-    "policytrial": ("CaseOutcome", "tell_held", "try_policy"),
+    "policyplan": ("PlannedExchange", "plan_exchange"),
+    "policytrial": ("CaseOutcome", "try_policy"),
     "quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
     "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
@@ -263,6 +269,7 @@ _ROOMS = {
     "serving": ("Serving",),
     "sharing": ("Share", "Sharing"),
     "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
+    "whysend": ("WhyNotSend", "WhySend", "why_not_send", "why_send"),
     "whysent": ("Sending", "Shown", "WhySent", "Worth"),
     "workbench": (
         "Answers", "Evaluated", "GivenPredicates", "HeldFacts", "NotDerived", "RuleProfile", "Workbench",

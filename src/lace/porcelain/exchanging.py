@@ -1,4 +1,4 @@
-"""What a lace does with others: exchanges, and what is noted of them. The other half of `Lace`.
+"""What a lace does with others: exchanges, what they would do, and what is noted of them. Half of `Lace`.
 
 Rules of this file:
 1. What only exchanges need is imported when one begins: most uses of a lace are local.
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from lace.interlace import InterlaceResult
     from lace.porcelain.exchange import Exchanges
     from lace.porcelain.following import Followed
+    from lace.porcelain.foresight import Supposed
     from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
     from lace.porcelain.operations import Delivery
     from lace.porcelain.peerpolicy import PolicyBook
     from lace.porcelain.policyfile import PolicyFile
     from lace.porcelain.policyparse import GivenPolicy
+    from lace.porcelain.rehearsal import Preview, Rehearsal
+    from lace.porcelain.whysend import WhyNotSend, WhySend
     from lace.porcelain.whysent import WhySent
 
 
@@ -51,6 +54,38 @@ class Exchanging:
         """Return the id of the one record that text names; an id in full need not be stored."""
         check_reference(reference)
         return find_record(self.store, reference)
+
+    def rehearse(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Rehearsal:
+        """Think an exchange through, over this lace as it is; nobody is connected to.
+
+        It loads the facts of the store once: keep what is returned to ask it more than one question.
+        """
+        from lace.porcelain.foresight import rehearse
+
+        self._check_open()
+        return rehearse(self.store, policy, now_tai(), **supposed)
+
+    def preview(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Preview:
+        """Say what an exchange would send, ask for and hold back, and which section holds it."""
+        return self.rehearse(policy, **supposed).preview()
+
+    def why_send(
+        self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
+    ) -> WhySend:
+        """Say why a record would be sent to a peer, in the rules of both sides."""
+        from lace.porcelain.whysend import why_send
+
+        record = self.find(reference)
+        return why_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
+
+    def why_not_send(
+        self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
+    ) -> WhyNotSend:
+        """Say what would hold a record back from a peer, and which atom of which rule fails."""
+        from lace.porcelain.whysend import why_not_send
+
+        record = self.find(reference)
+        return why_not_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
 
     @property
     def kept(self) -> History:
