@@ -34,7 +34,7 @@ from lace.porcelain.keyfile import (
     holds_keys,
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, HalfAPlace, Lace, new_secret
+from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.readahead import ReaderLost
@@ -182,7 +182,7 @@ __all__ = [
     "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape",
     "BadType", "BadValue", "BlobStaysBare", "Block", "Bounds", "CannotReplay", "Capture", "CaptureWriter",
     "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate", "Counts",
-    "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Diagnosed", "Disconnected",
+    "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Details", "Diagnosed", "Disconnected",
     "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
