@@ -1,7 +1,7 @@
 """What a type checker says about calls: a wrong combination is told before anything runs.
 
 Rules of this file:
-1. A call that is wrong stands in a line of its own that ends with `# wrong`; no other line is complained about.
+1. A call that is wrong stands in a line that ends with `# wrong`; no other line is complained about.
 """
 
 from __future__ import annotations
