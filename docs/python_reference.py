@@ -143,7 +143,7 @@ CHAPTERS = (
         "Records that no single machine holds: a folder of Parquet tables that Spark fills and checks."
         " A Spark session that is given is used, and neither stopped nor changed.",
         """
-        lace.porcelain: converge_lakes SparkLake LakeAnswers JoinedLake LakeRehearsal
+        lace.porcelain: converge_lakes SparkLake LakeAnswers JoinedLake
         lace.pipeline: create_lake open_lake start_session register_format ingest follow erase allow
         lace.pipeline: optimize vacuum fsck Session Frame Lake Snapshot Change IngestReport IngestProgress
         lace.pipeline: FollowReport Erased Optimized Vacuumed Health Finding ConvergeReport ConvergeSide
@@ -204,11 +204,15 @@ def _entries(found: list[Name]) -> Iterator[str]:
     """Write what is no class as a list, and then each class with its attributes."""
     short = [_line(each, f"{each.door}.") for each in found if each.kind != "class"]
     yield from (*short, "") if short else ()
+    shown = {each.name: each for each in (find("lace", "Lace"), *found)}
     for each in found:
         if each.kind == "class":
             yield from _head(each)
+            above = [shown[base] for base in each.bases if base in shown]
+            known = {member.name for base in above for member in base.members}
+            yield from (f"- everything that `{base.door}.{base.name}` has" for base in above)
             for member in each.members:
-                yield from _member(member)
+                yield from _member(member) if member.name not in known else ()
             yield from ("",) if each.members else ()
 
 

@@ -72,6 +72,8 @@ class Name:
     value: str = ""
     """Of a value, what it is, where that is short."""
     members: tuple[Member, ...] = field(default=(), repr=False)
+    bases: tuple[str, ...] = ()
+    """Of a class, the classes that it is made from, by their names."""
     is_error: bool = False
 
 
@@ -124,6 +126,7 @@ def find(door: str, name: str) -> Name:
             ),
             "".join(each.about for each in made),
             members=tuple(each for each in members if each.name != "__init__"),
+            bases=tuple(base.name for _, base in _bases(module, first)),
             is_error=is_error(module, first),
         )
     if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -238,7 +241,7 @@ def _set_by(init: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.ClassDef) ->
         if each.annotation
     }
     for each in ast.walk(init):
-        target = each.target if isinstance(each, ast.AnnAssign) else None
+        target: ast.expr | None = each.target if isinstance(each, ast.AnnAssign) else None
         if isinstance(each, ast.Assign) and len(each.targets) == 1:
             target = each.targets[0]
         if not (isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"):
