@@ -113,9 +113,9 @@ CHAPTERS = (
         "`lace.sync` and `lace.follow` are for scripts, `async with lace.interlace(…)` for programs with an"
         " event loop. What happens is told by events, and how it ended by a result.",
         """
-        lace.porcelain: outcome_of words_of select_reference
+        lace.porcelain: outcome_of words_of introduce select_reference
         lace.porcelain: Asked Interlacing ExchangeProgress Standing Outcome Delivery Followed Connected
-        lace.porcelain: Disconnected CaptureWriter
+        lace.porcelain: Disconnected Introduction CaptureWriter
         lace.interlace: InterlaceResult Cause ExchangeLimits
         lace.drive: Observed PlanChanged RecordArrived RecordRejected RecordsAsked RecordsLeaving
         lace.drive: RecordsLeft RoundEnded ExchangeEnded

@@ -72,6 +72,36 @@ def test_two_laces_converge_by_the_verbs(lace: Run, home: Path, there: Path, add
 
 
 @pytest.mark.net
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+def test_who_is_turned_away_is_told_what_may_be_the_reason(
+    run: Run, home: Path, there: Path, scheme: str
+) -> None:
+    assert run("key", "new", "me").code == run("key", "new", "you").code == run("init").code == 0
+    mine = next(each["verifier"] for each in run("key", "ls", "--json").values if each["name"] == "me")
+    policy, place = there / "open.policy", "tcp:127.0.0.1:0" if scheme == "tcp" else f"unix:{there}/socket"
+    with serving(there / "b", policy, place, "--deny", scheme) as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert done.code == 4
+        assert "why: the peer closed before a plan was agreed on: it may not serve whoever comes" in done.out
+        got = run("get", "//u//b//one", "--from", address)
+        assert (got.code, "refused: the peer closed before a plan" in got.err) == (4, True)
+    with serving(there / "b", policy, place, "--deny", mine, "--prove-in-clear") as (address,):
+        asked = ("sync", address, "--policy", policy, "--json")
+        [told] = run(*asked, "--sign-as", "me", "--prove-in-clear").values
+        assert (told["outcome"], f"it may not serve {mine}, whom we proved to be" in told["words"]) == (
+            "refused",
+            True,
+        )
+        assert run(*asked, "--sign-as", "you", "--prove-in-clear").code == 0
+    with serving(there / "b", policy, place, "--allow", "proven") as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert (done.code, "we proved nothing (--sign-as" in done.out) == (4, True)
+        done = run("sync", address, "--policy", policy, "--sign-as", "me")
+        assert done.code == (0 if scheme == "unix" else 4)
+        assert ("our key was not shown on a connection in clear" in done.out) == (scheme == "tcp")
+
+
+@pytest.mark.net
 def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: Path, there: Path) -> None:
     assert run("key", "new", "me").code == run("key", "new", "you").code == run("init").code == 0
     policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")

@@ -29,6 +29,7 @@ DEFAULT_SERVER_FILE = "lace.serve"
 _WORDS = {
     "policy": "policy",
     "sign_as": "sign-as",
+    "prove_in_clear": "prove-in-clear",
     "certificate": "certificate",
     "certificate_key": "certificate-key",
     "public_certificate": "public-certificate",
@@ -60,6 +61,10 @@ def _arguments(parser: ArgumentParser) -> None:
     who = parser.add_argument_group("who")
     who.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
     add_passphrase(who)
+    who.add_argument(
+        "--prove-in-clear", action="store_const", const="yes",
+        help="send and accept such proofs over plain tcp and ws too, where somebody could pass them on",
+    )  # fmt: skip
     for name, text in (("--allow", "serve nobody else"), ("--deny", "do not serve")):
         who.add_argument(
             name, metavar="WHO", action="append",

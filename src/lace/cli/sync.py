@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
+from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address, introduced_by
 from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
 from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
 from lace.cli.policyfiles import chosen_policy
@@ -69,16 +69,18 @@ def _run(call: Call) -> int:
 
             result = run_sync(exchange, progress)
             seconds = time.monotonic() - began
+        introduced = introduced_by(address, asked)
+        lines = summary(result, exchange.standing(), seconds, introduced)
         if address == "stdio" and not args.child:
             # Our stdout was the stream, and whoever started us reads it.
-            for line in summary(result, exchange.standing(), seconds):
+            for line in lines:
                 out.note(line)
         elif out.as_json:
-            out.value(told_result(result, exchange.standing(), address, seconds))
+            out.value(told_result(result, exchange.standing(), address, seconds, introduced))
         else:
             if args.report:
                 write_moved(out, lace, result)
-            for line in summary(result, exchange.standing(), seconds):
+            for line in lines:
                 out.line(line)
         fold_joined(call, lace)
     return EXIT_CODES[outcome_of(result)]

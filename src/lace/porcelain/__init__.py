@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
     from lace.porcelain.metrics import Metrics, serve_metrics
     from lace.porcelain.operations import Delivery, NotInFull, deliver, fetch, select_reference
-    from lace.porcelain.outcome import EXIT_CODES, Outcome, outcome_of, words_of
+    from lace.porcelain.outcome import EXIT_CODES, Introduction, Outcome, introduce, outcome_of, words_of
     from lace.porcelain.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
     from lace.porcelain.policycases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
     from lace.porcelain.policydiff import (
@@ -186,12 +186,12 @@ __all__ = [
     "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
-    "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "JoinedLake", "KeptCursors",
-    "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal", "LineTooLong",
-    "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup", "NoSuchId",
-    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact", "NotAPredicate",
-    "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull", "NothingThere",
-    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
+    "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
+    "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
+    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
+    "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
+    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull",
+    "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
     "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PlannedExchange", "PolicyBook",
     "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused",
     "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost",
@@ -204,11 +204,11 @@ __all__ = [
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
     "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
-    "holds_keys", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file", "new_secret",
-    "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing", "outcome_of",
-    "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate",
-    "parse_served", "parse_time", "parse_who", "plan_exchange", "policy_in_force", "present",
-    "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
+    "holds_keys", "introduce", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file",
+    "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing",
+    "outcome_of", "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy",
+    "parse_predicate", "parse_served", "parse_time", "parse_who", "plan_exchange", "policy_in_force",
+    "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
     "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
     "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
     "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
@@ -241,7 +241,7 @@ _ROOMS = {
     "layout": ("Block", "cut_blocks", "join_blocks"),
     "metrics": ("Metrics", "serve_metrics"),
     "operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
-    "outcome": ("EXIT_CODES", "Outcome", "outcome_of", "words_of"),
+    "outcome": ("EXIT_CODES", "Introduction", "Outcome", "introduce", "outcome_of", "words_of"),
     "peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
     "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
     "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records", "diff_rehearsals"),
