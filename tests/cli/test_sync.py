@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lace.cli.outcomes import describe_progress
 from lace.interlace import ExchangeLimits
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
+from lace.stores import ReadOnly, SqliteStore
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run
 from tests.cli.servers import answering, serving
@@ -119,6 +121,38 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
         assert (told["outcome"], len(told["received_hashes"])) == ("converged", 4)
         (told,) = run("sync", unix, *asked).values
         assert (told["outcome"], told["link_id"] is not None) == ("converged", True)
+
+
+@pytest.mark.net
+def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
+    lace: Run, home: Path, there: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lace.open(home) as mine:
+        [note, _] = mine.put_records(notes("a", 2))
+
+    def refuse(path: Path, *, read_only: bool = False, **how: Any) -> SqliteStore:
+        if not read_only:
+            raise ReadOnly(where=str(path), reason="the system opens it for reading only")
+        return SqliteStore(path, read_only=True, **how)
+
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", refuse)
+    words = ("sync", address, "--policy", there / "open.policy")
+    done = lace(*words)
+    assert (done.code, "notes beside the store what leaves, before it leaves" in done.err) == (7, True)
+    assert "--send-only FILE" in done.err
+    assert "[exchange/read-only]" in done.err
+    [told] = lace(*words, "--send-only", "left.sqlite", "--json").values
+    assert (told["outcome"], told["received_hashes"], len(told["sent_hashes"])) == ("converged", [], 2)
+    assert lace("why-sent", note.record_id, "--history", "left.sqlite").code == 0
+    assert lace("why-sent", note.record_id).code == 1
+    [entry] = lace("history", "--history", "left.sqlite", "--json").values
+    assert entry["left"] == 2
+    assert lace("history", "--history", "left.sqlite", "--forget-before", "0s").code == 0
+    missing = lace("history", "--history", "nowhere.sqlite")
+    assert (missing.code, "nowhere.sqlite" in missing.err) == (7, True)
+    assert not (home / "nowhere.sqlite").exists()
+    assert lace("history", "--history", "left.sqlite", "--lake", "waters").code == 2
+    assert lace(*words, "--send-only", "left.sqlite", "--lake", "waters").code == 2
 
 
 class Misbehaving:

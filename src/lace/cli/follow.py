@@ -15,7 +15,7 @@ from lace.cli.connecting import (
     introduced_by,
     on_end_signals,
 )
-from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
+from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import size
 from lace.cli.output import count
 from lace.cli.policyfiles import chosen_policy, place_of
@@ -30,6 +30,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--settled", action="store_true", help="end when both sides have what they want for the first time"
     )
+    add_send_only(parser)
     add_lake_peer(parser)
     add_command(parser)
 

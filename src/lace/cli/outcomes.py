@@ -102,7 +102,8 @@ def _tell_standing(standing: Standing) -> str:
     if standing.words is not None:
         return f"for this peer: nothing of {count(standing.stored, 'record')} here, {standing.words}"
     kept = standing.stored - standing.may_send
-    why = f"; the other {kept:,} are not for it: `lace preview` says why" if kept else ""
+    others = "the other one is" if kept == 1 else f"the other {kept:,} are"
+    why = f"; {others} not for it: `lace preview` says why" if kept else ""
     return f"for this peer: {standing.may_send:,} of {count(standing.stored, 'record')} here{why}"
 
 

@@ -12,6 +12,7 @@ from lace.cli.connecting import parse_seconds
 from lace.cli.grammar import parse_count
 from lace.cli.lakes import (
     add_lake_peer,
+    add_send_only,
     beside_joined,
     fold_joined,
     joins_lake,
@@ -80,6 +81,7 @@ def _arguments(parser: ArgumentParser) -> None:
     tls.add_argument(
         "--public-certificate", metavar="FILE", help="for ws behind a proxy: the certificate of the proxy"
     )
+    add_send_only(parser)
     add_lake_peer(parser)
     watch = parser.add_argument_group("watching")
     watch.add_argument("--log", metavar="FILE", help="append the log to this file (else stderr)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import parse_count
-from lace.cli.history import add_exchange_peer, add_lake_history, named_peer, whom
+from lace.cli.history import add_exchange_peer, add_noted, named_peer, open_noted, whom
 from lace.cli.output import Output, count
 from lace.cli.why import chosen_size
 
@@ -35,12 +35,12 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--full", action="store_true", help="cut nothing: every step, every premise, whole lines"
     )
-    add_lake_history(parser)
+    add_noted(parser)
 
 
 def _run(call: Call) -> int:
     args, out = call.args, call.out
-    with call.open(read_only=True) as lace:
+    with open_noted(call) as lace:
         found = lace.why_sent(args.record, peer=named_peer(call, args.peer), explain=args.explain)
         noted = next(lace.history(limit=1), None) is not None
     if out.as_json:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lace.porcelain.arguments import UnknownOption, WrongArgument
 from lace.porcelain.clock import now_tai
+from lace.porcelain.exchanging import NotForExchanges
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
@@ -190,17 +191,18 @@ __all__ = [
     "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
     "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
     "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
-    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull",
-    "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
-    "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PlannedExchange", "PolicyBook",
-    "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused",
-    "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost",
-    "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay", "Reports", "ResidentFacts",
-    "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost",
-    "SectionHeader", "Sending", "ServerFault", "ServerFile", "ServerLog", "ServerRefused", "Serving", "Shape",
-    "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing", "Stay", "Supposed",
-    "TableFormat", "TableView", "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor",
-    "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench", "Worth", "WrongArgument", "WrongPassphrase",
+    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotForExchanges",
+    "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
+    "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece",
+    "PlannedExchange", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
+    "PolicyHost", "PolicyRefused", "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent",
+    "Quotas", "ReaderLost", "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay",
+    "Reports", "ResidentFacts", "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile",
+    "RulesRefused", "ScryptCost", "SectionHeader", "Sending", "ServerFault", "ServerFile", "ServerLog",
+    "ServerRefused", "Serving", "Shape", "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown",
+    "SparkLake", "Standing", "Stay", "Supposed", "TableFormat", "TableView", "Terms", "ToProvenPeers",
+    "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench",
+    "Worth", "WrongArgument", "WrongPassphrase",
     "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
     "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",

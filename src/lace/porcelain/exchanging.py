@@ -33,14 +33,32 @@ if TYPE_CHECKING:
     from lace.porcelain.whysent import WhySent
 
 
+class NotForExchanges(ReadOnly):
+    """An exchange with a store that is only read."""
+
+    code = "exchange/read-only"
+    text = (
+        "{where} can only be read, and an exchange writes: it stores what comes, and notes beside the store"
+        " what leaves, before it leaves; nothing was exchanged. Open it for writing, or name a file elsewhere"
+        " for the notes, send_only=FILE or --send-only FILE: then nothing is asked for, and the store stays"
+        " as it is"
+    )
+
+
 class Exchanging:
     """A store that takes part in exchanges."""
 
-    def __init__(self, store: Store, history: Path | None, read_only: bool) -> None:
-        """Note exchanges in the file `history`; without one they are noted in memory."""
+    def __init__(
+        self, store: Store, history: Path | None, *, read_only: bool = False, sends_only: bool = False
+    ) -> None:
+        """Note exchanges in the file `history`; without one they are noted in memory.
+
+        What is read only has no exchanges, unless it `sends_only`: then `history` is a file elsewhere.
+        """
         self.store = store
         self._history_file = history
         self._read_only = read_only
+        self._sends_only = sends_only
         self._closed = False
         self._history: History | None = None
         self._exchanges: Exchanges | None = None
@@ -94,7 +112,8 @@ class Exchanging:
         if self._history is None:
             from lace.porcelain.history import open_history
 
-            self._history = open_history(self._history_file, read_only=self._read_only)
+            only_read = self._read_only and not self._sends_only
+            self._history = open_history(self._history_file, read_only=only_read)
         return self._history
 
     def history(
@@ -121,7 +140,7 @@ class Exchanging:
         Of one that goes on, what moved before that time is forgotten. Records stay where they are.
         """
         time = parse_time(before, now_tai())
-        if not self._read_only:
+        if not self._read_only or self._sends_only:
             return self.kept.forget_before(time)
         self._check_open()
         # A lake is opened for reading, and its history is a file beside it.
@@ -167,7 +186,7 @@ class Exchanging:
             from lace.porcelain.exchange import open_exchanges
 
             file = None if self._read_only else self._history_file
-            self._exchanges = open_exchanges(self.store, self.kept, file)
+            self._exchanges = open_exchanges(self.store, self.kept, file, sends_only=self._sends_only)
         return self._exchanges
 
     def interlace(
@@ -181,7 +200,7 @@ class Exchanging:
         """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
         from lace.porcelain.interlacing import open_interlacing
 
-        self._check_storing()
+        self._check_noting()
         return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
 
     def sync(
@@ -207,7 +226,7 @@ class Exchanging:
         from lace.porcelain.peerpolicy import given_policies
 
         check_asked(asked)
-        self._check_storing()
+        self._check_noting()
         # Read now: whoever calls is told what is wrong, and not who iterates.
         ours = given_policies(policy)
         return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
@@ -219,7 +238,8 @@ class Exchanging:
         from lace.porcelain.operations import fetch, select_reference
 
         check_reference(reference)
-        self._check_storing()
+        if self._read_only:
+            raise ReadOnly(where=self._where, reason="what is fetched is stored")
         return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
 
     def deliver(
@@ -228,6 +248,7 @@ class Exchanging:
         """Bring records of this lace to one elsewhere, and say what became of each."""
         from lace.porcelain.operations import deliver
 
+        self._check_noting()
         return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
 
     def close(self) -> None:
@@ -243,10 +264,10 @@ class Exchanging:
         if self._closed:
             raise StoreClosed(where=self._where)
 
-    def _check_storing(self) -> None:
-        # Said before anybody is connected to: what has left by then is not noted anywhere.
-        if self._read_only:
-            raise ReadOnly(where=self._where, reason="it was opened for reading, and an exchange stores")
+    def _check_noting(self) -> None:
+        # Said before anybody is connected to: what has left by then would not be noted anywhere.
+        if self._read_only and not self._sends_only:
+            raise NotForExchanges(where=self._where)
 
     def _stored(self, reference: str) -> RecordId:
         record_id = self.find(reference)

@@ -133,17 +133,20 @@ class Lace(Exchanging):
         journal: Path | None = None,
         history: Path | None = None,
         read_only: bool = False,
+        sends_only: bool = False,
     ) -> None:
         """Work with a store that is open already, or with a new one in memory.
 
         `journal` is the folder that remembers how far an interrupted import came, and `history` the file
-        that exchanges are noted in; without one they are noted in memory.
+        that exchanges are noted in; without one they are noted in memory. A lace that `sends_only` stores
+        nothing of what it could get in an exchange, and asks for nothing.
         """
         check_store(store)
         super().__init__(
             MemoryStore() if store is None else store,
             history,
-            read_only or bool(getattr(store, "read_only", False)),
+            read_only=read_only or bool(getattr(store, "read_only", False)),
+            sends_only=sends_only,
         )
         self._journal = None if journal is None else Journal(journal)
 
@@ -158,12 +161,24 @@ class Lace(Exchanging):
         return cls(store, journal=imports_folder(file), history=history_file(file))
 
     @classmethod
-    def open(cls, path: str | Path = ".", *, read_only: bool = False, admit_inner: bool = False) -> Lace:
+    def open(
+        cls,
+        path: str | Path = ".",
+        *,
+        read_only: bool = False,
+        admit_inner: bool = False,
+        send_only: str | Path | None = None,
+    ) -> Lace:
         """Open the lace of a folder, or a store file.
 
-        `admit_inner` also stores the records inside a Plex or Seal in their own right.
+        `admit_inner` also stores the records inside a Plex or Seal in their own right. `send_only` names a
+        file for notes of exchanges: the store is only read, and its exchanges send and ask for nothing.
         """
         file = store_file(check_path(Path(path)))
+        if send_only is not None:
+            notes = check_path(Path(send_only))
+            store = SqliteStore(file, create=False, read_only=True)
+            return cls(store, history=notes, read_only=True, sends_only=True)
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         journal = None if read_only else imports_folder(file)
         return cls(store, journal=journal, history=history_file(file), read_only=read_only)
