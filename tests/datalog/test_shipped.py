@@ -34,10 +34,11 @@ def is_bounded(rule: Rule) -> bool:
     for part in rule.body:
         if isinstance(part, Atom):
             named |= _variables(part)
-        elif isinstance(part, Negated) and not named >= _variables(part) > set():
-            return False
-        elif isinstance(part, Cardinality) and not named & _variables(part):  # it may have some of its own
-            return False
+        elif isinstance(part, Negated | Cardinality):
+            about = _variables(part)
+            # What is counted may have variables of its own.
+            if not (about and named >= about if isinstance(part, Negated) else named & about):
+                return False
     return True
 
 
