@@ -55,7 +55,7 @@ LACE_GROUPS = {
     "Many at once": "import_records export_records export_table",
     "Take away": "rm forget allow forgotten find_forgotten",
     "Before an exchange": "preview why_send why_not_send rehearse",
-    "Exchange": "sync follow interlace fetch deliver exchanges",
+    "Exchange": "sync follow interlace serve fetch deliver exchanges",
     "After an exchange": "history exchange why_sent forget_history note_exchange kept",
 }
 
@@ -126,8 +126,8 @@ CHAPTERS = (
         "Serving",
         "Many peers at once, each under its own terms; [howto/serve.md](../howto/serve.md) has the file.",
         """
-        lace.porcelain: read_arrangement parse_served Serving Arrangement Terms PeerGroup Bounds DayLimits
-        lace.porcelain: Visitor ServerLog Metrics
+        lace.porcelain: arrange read_arrangement parse_served Serving Arrangement Terms PeerGroup Bounds
+        lace.porcelain: DayLimits Visitor ServerLog Metrics
         """,
     ),
     Chapter(

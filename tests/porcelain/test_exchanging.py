@@ -1,16 +1,29 @@
-"""A lace whose store is only read: it has no exchanges, or such that send and are noted elsewhere."""
+"""A lace and others: what serves, and what becomes of exchanges where the store is only read."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lace.porcelain import ExchangeChoices, Lace, NotForExchanges, Outcome, outcome_of, parse_policy
+from lace.interlace import InterlaceResult
+from lace.porcelain import (
+    Arrangement,
+    ExchangeChoices,
+    Lace,
+    NotForExchanges,
+    Outcome,
+    PolicyBook,
+    WrongArgument,
+    outcome_of,
+    parse_policy,
+)
+from lace.signing import Secret
 from lace.stores import ReadOnly
-from tests.porcelain.talking import OPEN, Answering, ids, notes, stocked
+from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 
 ADDRESS = "unix:/nowhere"
 POLICY = parse_policy(OPEN)
@@ -100,3 +113,34 @@ def test_it_answers_others_and_asks_for_nothing_under_another_policy_either(
 
         asyncio.run(changing())
         assert ids(shelf.store) == {record.id for record in MINE}
+
+
+@pytest.mark.net
+def test_a_lace_serves_each_peer_under_its_own_policy(tmp_path: Path) -> None:
+    book = PolicyBook(None, {ALICE.verifier: POLICY})
+    home = stocked(MINE)
+
+    async def visit(address: str, sign: Secret) -> InterlaceResult:
+        async with Lace().interlace(address, POLICY, sign=sign, expected=BOB.verifier) as exchange:
+            return await exchange.result()
+
+    async def main() -> list[InterlaceResult]:
+        async with home.serve(f"unix:{tmp_path}/socket", policy=book, sign=BOB) as serving:
+            return [await visit(str(serving.addresses[0]), sign) for sign in (ALICE, BOB)]
+
+    known, stranger = asyncio.run(main())
+    assert (outcome_of(known), len(known.received_hashes)) == (Outcome.CONVERGED, 2)
+    assert (outcome_of(stranger), stranger.received_hashes) == (Outcome.REFUSED, ())
+
+
+def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None:
+    wrong: Any = PolicyBook(POLICY)
+    with pytest.raises(WrongArgument, match="arrange"):
+        Arrangement(policy=wrong)
+    lace = Lace()
+    with pytest.raises(WrongArgument, match="address is one or more"):
+        lace.serve(policy=POLICY)
+    with pytest.raises(WrongArgument, match="sign is a Secret"):
+        lace.serve("unix:/s", policy=POLICY, sign="me")  # type: ignore[arg-type]
+    with Lace.open(place, read_only=True) as shelf, pytest.raises(NotForExchanges):
+        shelf.serve("unix:/s", policy=POLICY)

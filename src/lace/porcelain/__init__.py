@@ -69,7 +69,7 @@ from lace.porcelain.transfer import ImportProgress, ImportReport
 from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
-    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, read_arrangement
+    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
     from lace.porcelain.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
     from lace.porcelain.cursors import KeptCursors
     from lace.porcelain.exchange import (
@@ -203,8 +203,8 @@ __all__ = [
     "SparkLake", "Standing", "Stay", "Supposed", "TableFormat", "TableView", "Terms", "ToProvenPeers",
     "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench",
     "Worth", "WrongArgument", "WrongPassphrase",
-    "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
-    "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
+    "arrange", "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks",
+    "deliver", "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
     "holds_keys", "introduce", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file",
     "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing",
@@ -219,7 +219,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "arrangement": ("Arrangement", "PeerGroup", "Terms", "read_arrangement"),
+    "arrangement": ("Arrangement", "PeerGroup", "Terms", "arrange", "read_arrangement"),
     "capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
     "cursors": ("KeptCursors",),
     "exchange": (

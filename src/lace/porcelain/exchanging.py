@@ -7,10 +7,11 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from lace.porcelain.arguments import check_limit, check_reference
+from lace.porcelain.arguments import WrongArgument, check_limit, check_reference, check_secret
 from lace.porcelain.clock import now_tai
 from lace.porcelain.reference import find_record
 from lace.porcelain.times import parse_time
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from lace.porcelain.policyfile import PolicyFile
     from lace.porcelain.policyparse import GivenPolicy
     from lace.porcelain.rehearsal import Preview, Rehearsal
+    from lace.porcelain.serving import Serving
     from lace.porcelain.whysend import WhyNotSend, WhySend
     from lace.porcelain.whysent import WhySent
+    from lace.signing import Secret
 
 
 class NotForExchanges(ReadOnly):
@@ -230,6 +233,28 @@ class Exchanging:
         # Read now: whoever calls is told what is wrong, and not who iterates.
         ours = given_policies(policy)
         return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
+
+    def serve(
+        self,
+        *addresses: str,
+        policy: GivenPolicy | PolicyBook,
+        sign: Secret | None = None,
+        prove_in_clear: bool = False,
+    ) -> AbstractAsyncContextManager[Serving]:
+        """Serve this lace while a block lasts: `async with lace.serve("tcp:127.0.0.1:0", policy=…)`.
+
+        `sign` proves to peers who we are. Lists, quotas and other limits are those of an `Arrangement`, which
+        `Serving(lace.exchanges, arrangement).open()` serves.
+        """
+        from lace.porcelain.arrangement import arrange
+        from lace.porcelain.serving import Serving
+
+        check_secret(sign)
+        self._check_noting()
+        arrangement = arrange(addresses, policy, prove_in_clear=prove_in_clear)
+        if not addresses:
+            raise WrongArgument(name="address", wanted="one or more, such as tcp:127.0.0.1:0", found="none")
+        return Serving(self.exchanges, arrangement, secret=sign).open()
 
     def fetch(
         self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
