@@ -122,6 +122,7 @@ def test_a_lace_serves_each_peer_under_its_own_policy(tmp_path: Path) -> None:
 
     async def visit(address: str, sign: Secret) -> InterlaceResult:
         async with Lace().interlace(address, POLICY, sign=sign, expected=BOB.verifier) as exchange:
+            assert exchange.introduced.verifier == sign.verifier
             return await exchange.result()
 
     async def main() -> list[InterlaceResult]:

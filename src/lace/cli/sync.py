@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address, introduced_by
+from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
 from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
 from lace.cli.policyfiles import chosen_policy
@@ -70,14 +70,13 @@ def _run(call: Call) -> int:
 
             result = run_sync(exchange, progress)
             seconds = time.monotonic() - began
-        introduced = introduced_by(address, asked)
-        lines = summary(result, exchange.standing(), seconds, introduced)
+        lines = summary(result, exchange.standing(), seconds, exchange.introduced)
         if address == "stdio" and not args.child:
             # Our stdout was the stream, and whoever started us reads it.
             for line in lines:
                 out.note(line)
         elif out.as_json:
-            out.value(told_result(result, exchange.standing(), address, seconds, introduced))
+            out.value(told_result(result, exchange.standing(), address, seconds, exchange.introduced))
         else:
             if args.report:
                 write_moved(out, lace, result)
