@@ -156,15 +156,9 @@ def _row(entry: ExchangeEntry) -> list[str]:
     ]
 
 
-def whom(entry: ExchangeEntry) -> str:
-    """Say with whom an exchange was, and through which address."""
-    peer = entry.peer or "somebody who proved nothing"
-    return f"{peer} through {entry.address}" if entry.address else peer
-
-
 def _tell(call: Call, lace: Lace, account: Account) -> None:
     from lace.drive import Way
-    from lace.porcelain import show_time
+    from lace.porcelain import show_time, whom
 
     out, entry = call.out, account.entry
     limit = SHOWN if call.args.limit is None else call.args.limit

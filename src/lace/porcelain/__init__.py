@@ -157,6 +157,7 @@ if TYPE_CHECKING:
         replace_file,
         summarize_diagnostics,
     )
+    from lace.porcelain.sending import Sending, Shown, WhySent, Worth, whom
     from lace.porcelain.serverfaults import ServerFault, ServerRefused
     from lace.porcelain.serverfile import BadValue, ServerFile, parse_served, read_server
     from lace.porcelain.serverlog import Reports, ServerLog
@@ -164,7 +165,6 @@ if TYPE_CHECKING:
     from lace.porcelain.sharing import Share, Sharing
     from lace.porcelain.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
     from lace.porcelain.whysend import WhyNotSend, WhySend, why_not_send, why_send
-    from lace.porcelain.whysent import Sending, Shown, WhySent, Worth
     from lace.porcelain.workbench import (
         Answers,
         Evaluated,
@@ -214,7 +214,7 @@ __all__ = [
     "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
     "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
     "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
-    "tai_from_nanoseconds", "try_policy", "why_not_send", "why_send", "words_of", "write_policy",
+    "tai_from_nanoseconds", "try_policy", "whom", "why_not_send", "why_send", "words_of", "write_policy",
     "write_records",
 ]  # fmt: skip
 
@@ -265,6 +265,7 @@ _ROOMS = {
         "parse_predicate", "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics",
         "replace_file", "summarize_diagnostics",
     ),
+    "sending": ("Sending", "Shown", "WhySent", "Worth", "whom"),
     "serverfaults": ("ServerFault", "ServerRefused"),
     "serverfile": ("BadValue", "ServerFile", "parse_served", "read_server"),
     "serverlog": ("Reports", "ServerLog"),
@@ -272,7 +273,6 @@ _ROOMS = {
     "sharing": ("Share", "Sharing"),
     "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
     "whysend": ("WhyNotSend", "WhySend", "why_not_send", "why_send"),
-    "whysent": ("Sending", "Shown", "WhySent", "Worth"),
     "workbench": (
         "Answers", "Evaluated", "GivenPredicates", "HeldFacts", "NotDerived", "RuleProfile", "Workbench",
         "compile_wanted",

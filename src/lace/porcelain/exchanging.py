@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from lace.porcelain.policyfile import PolicyFile
     from lace.porcelain.policyparse import GivenPolicy
     from lace.porcelain.rehearsal import Preview, Rehearsal
+    from lace.porcelain.sending import WhySent
     from lace.porcelain.serving import Serving
     from lace.porcelain.whysend import WhyNotSend, WhySend
-    from lace.porcelain.whysent import WhySent
     from lace.signing import Secret
 
 
