@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 _WHAT = {
-    "select": "our policy does not select them",
-    "expose": "the peer's rules cannot see them",
-    "peer": "the peer's policy does not select them",
-    "send": "this restriction does not let them go",
+    "select": "our policy does not select {them}",
+    "expose": "the peer's rules cannot see {them}",
+    "peer": "the peer's policy does not select {them}",
+    "send": "this restriction does not let {them} go",
 }
 
 
@@ -78,7 +78,8 @@ def _show(out: Output, lace: Lace, told: dict[str, Any]) -> None:
     out.line(f"held back: {count(told['stored'] - told['may_send']['count'], 'record')}")
     for held in told["held"]:
         by = held["where"] if told["words"] == held["where"] else f"by {held['where']}"
-        out.line(f"{by}: {count(held['count'], 'record')}, {_WHAT[held['by']]}")
+        what = _WHAT[held["by"]].format(them="it" if held["count"] == 1 else "them")
+        out.line(f"{by}: {count(held['count'], 'record')}, {what}")
         write_records_named(out, lace, held)
 
 
