@@ -8,6 +8,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from docs.python_source import Member, Name, doors, find, public, tree_of
@@ -204,16 +205,32 @@ def _entries(found: list[Name]) -> Iterator[str]:
     """Write what is no class as a list, and then each class with its attributes."""
     short = [_line(each, f"{each.door}.") for each in found if each.kind != "class"]
     yield from (*short, "") if short else ()
-    shown = {each.name: each for each in (find("lace", "Lace"), *found)}
     for each in found:
         if each.kind == "class":
             yield from _head(each)
-            above = [shown[base] for base in each.bases if base in shown]
+            above = _above(each)
             known = {member.name for base in above for member in base.members}
             yield from (f"- everything that `{base.door}.{base.name}` has" for base in above)
             for member in each.members:
                 yield from _member(member) if member.name not in known else ()
             yield from ("",) if each.members else ()
+
+
+def _above(name: Name) -> list[Name]:
+    """Return the classes of the page that a class has everything of: it is made from them, or fits them."""
+    members = {each.name for each in name.members}
+    return [
+        each
+        for each in _page()
+        if each.name in name.bases
+        or (each.is_port and each != name and members.issuperset(member.name for member in each.members))
+    ]
+
+
+@cache
+def _page() -> tuple[Name, ...]:
+    found = (find("lace", "Lace"), *(each for chapter in CHAPTERS for each in chapter.found()))
+    return tuple(each for each in found if each.kind == "class")
 
 
 def _head(name: Name) -> Iterator[str]:

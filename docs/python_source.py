@@ -75,6 +75,8 @@ class Name:
     bases: tuple[str, ...] = ()
     """Of a class, the classes that it is made from, by their names."""
     is_error: bool = False
+    is_port: bool = False
+    """Whether it says what others must have, and is nothing by itself."""
 
 
 @cache
@@ -128,9 +130,10 @@ def find(door: str, name: str) -> Name:
             members=tuple(each for each in members if each.name != "__init__"),
             bases=tuple(base.name for _, base in _bases(module, first)),
             is_error=is_error(module, first),
+            is_port="Protocol" in map(ast.unparse, first.bases),
         )
     if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef):
-        return Name(door, name, "function", _about(nodes), _signatures(nodes))
+        return Name(door, name, "function", _about(nodes), _signatures(module, nodes))
     assert isinstance(first, ast.Assign | ast.AnnAssign), f"{door}.{name} is nothing that can be shown"
     value = "" if first.value is None else ast.unparse(first.value)
     note = _note_under(tree_of(module).body, first)
@@ -198,19 +201,19 @@ def _bases(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]
 def _members(module: str, node: ast.ClassDef) -> Iterator[Member]:
     """Yield fields, attributes, and methods, then those of the classes above that have no others here."""
     seen: set[str] = set()
-    for member in (*_own(node), *(each for base in _bases(module, node) for each in _members(*base))):
+    for member in (*_own(module, node), *(each for base in _bases(module, node) for each in _members(*base))):
         if member.name not in seen and (not member.name.startswith("_") or member.name == "__init__"):
             seen.add(member.name)
             yield member
 
 
-def _own(node: ast.ClassDef) -> Iterator[Member]:
+def _own(module: str, node: ast.ClassDef) -> Iterator[Member]:
     functions: dict[str, list[ast.stmt]] = {}
     for each in node.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             functions.setdefault(each.name, []).append(each)
         elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-            yield Member(each.target.id, _note_under(node.body, each), type=_field(each))
+            yield Member(each.target.id, _note_under(node.body, each), type=_field(module, each))
         elif isinstance(each, ast.Assign) and (names := _named(each)) and not names[0].startswith("_"):
             yield Member(names[0], _note_under(node.body, each), type=f"= {ast.unparse(each.value)}")
     for name, nodes in functions.items():
@@ -221,14 +224,14 @@ def _own(node: ast.ClassDef) -> Iterator[Member]:
             returns = "" if last.returns is None else ast.unparse(last.returns)
             yield Member(name, _doc(last), type=returns)
         elif not any(mark.endswith((".setter", ".deleter")) for mark in marks):
-            yield Member(name, _about(nodes), _signatures(nodes, in_class=node.name))
+            yield Member(name, _about(nodes), _signatures(module, nodes, in_class=node.name))
         if name == "__init__":
             yield from _set_by(last, node)
 
 
-def _field(node: ast.AnnAssign) -> str:
+def _field(module: str, node: ast.AnnAssign) -> str:
     """Write the type of a field, and what it is where nobody says."""
-    default = "" if node.value is None else ast.unparse(node.value)
+    default = "" if node.value is None else _default(module, node.value)
     shown = default and len(default) <= SHORT and not default.startswith("field(")
     return ast.unparse(node.annotation) + (f" = {default}" if shown else "")
 
@@ -247,22 +250,22 @@ def _set_by(init: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.ClassDef) ->
         if not (isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"):
             continue
         if isinstance(each, ast.AnnAssign):
-            yield Member(target.attr, "", type=ast.unparse(each.annotation))
+            yield Member(target.attr, _note_under(init.body, each), type=ast.unparse(each.annotation))
         elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Name) and each.value.id in given:
-            yield Member(target.attr, "", type=given[each.value.id])
+            yield Member(target.attr, _note_under(init.body, each), type=given[each.value.id])
 
 
-def _signatures(nodes: list[ast.stmt], in_class: str = "") -> tuple[Signature, ...]:
+def _signatures(module: str, nodes: list[ast.stmt], in_class: str = "") -> tuple[Signature, ...]:
     """Write how a function is called: each of its overloads, or the one way."""
     defined = [each for each in nodes if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     overloads = [each for each in defined if "overload" in map(ast.unparse, each.decorator_list)]
-    return tuple(_signature(each, in_class) for each in overloads or defined[-1:])
+    return tuple(_signature(module, each, in_class) for each in overloads or defined[-1:])
 
 
-def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: str) -> Signature:
+def _signature(module: str, node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: str) -> Signature:
     marks = set(map(ast.unparse, node.decorator_list))
     bound = bool(in_class) and "staticmethod" not in marks
-    arguments = ", ".join(_arguments(node.args, skip=int(bound)))
+    arguments = ", ".join(_arguments(module, node.args, skip=int(bound)))
     returns = "" if node.returns is None else ast.unparse(node.returns).strip("'")
     name = f"{in_class}.{node.name}" if marks & {"classmethod", "staticmethod"} else node.name
     for mark, words in (("asynccontextmanager", "async with"), ("contextmanager", "with")):
@@ -273,36 +276,55 @@ def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: str) -> S
     return Signature(name, arguments, "" if returns == "None" else returns, before)
 
 
-def _arguments(given: ast.arguments, skip: int) -> Iterator[str]:
+def _arguments(module: str, given: ast.arguments, skip: int) -> Iterator[str]:
     """Write each argument, without the first ones that are bound already.
 
     >>> made = ast.parse("def f(self, a: int, /, b=2, *, c: str = 'x', **d: Unpack[D]): ...").body[0]
-    >>> list(_arguments(made.args, 1))
+    >>> list(_arguments("lace", made.args, 1))
     ['a: int', '/', 'b=2', '*', "c: str = 'x'", '**d: D']
     """
+
+    def write(argument: ast.arg, default: ast.expr | None = None) -> str:
+        value = "" if default is None else _default(module, default)
+        if argument.annotation is None:
+            return f"{argument.arg}={value}" if value else argument.arg
+        annotation = ast.unparse(argument.annotation)
+        if annotation.startswith("Unpack["):
+            annotation = annotation.removeprefix("Unpack[").removesuffix("]")
+        return f"{argument.arg}: {annotation}" + (f" = {value}" if value else "")
+
     plain = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
     for number, (argument, default) in enumerate(zip(plain, defaults, strict=True), 1):
         if number > skip:
-            yield _argument(argument, default)
+            yield write(argument, default)
             if number == len(given.posonlyargs):
                 yield "/"
     if given.vararg is not None or given.kwonlyargs:
-        yield "*" if given.vararg is None else f"*{_argument(given.vararg)}"
+        yield "*" if given.vararg is None else f"*{write(given.vararg)}"
     for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        yield _argument(argument, default)
+        yield write(argument, default)
     if given.kwarg is not None:
-        yield f"**{_argument(given.kwarg)}"
+        yield f"**{write(given.kwarg)}"
 
 
-def _argument(argument: ast.arg, default: ast.expr | None = None) -> str:
-    if argument.annotation is None:
-        return argument.arg if default is None else f"{argument.arg}={ast.unparse(default)}"
-    annotation = ast.unparse(argument.annotation)
-    if annotation.startswith("Unpack["):
-        annotation = annotation.removeprefix("Unpack[").removesuffix("]")
-    text = f"{argument.arg}: {annotation}"
-    return text if default is None else f"{text} = {ast.unparse(default)}"
+def _default(module: str, value: ast.expr) -> str:
+    """Write a default; a constant that stands for a short literal is written as that.
+
+    >>> _default("lace.porcelain.arrangement", ast.parse("PER_HOST", mode="eval").body)
+    '32'
+    """
+    if isinstance(value, ast.Name) and value.id.isupper():
+        try:
+            _, (found, *_) = _defined(module, value.id)
+        except LookupError:
+            return value.id
+        meant = found.value if isinstance(found, ast.Assign | ast.AnnAssign) else None
+        if isinstance(meant, ast.Constant | ast.Tuple | ast.BinOp):
+            literal = ast.unparse(meant)
+            whole = not any(isinstance(each, ast.Name | ast.Call) for each in ast.walk(meant))
+            return literal if whole and len(literal) <= SHORT else value.id
+    return ast.unparse(value)
 
 
 def _about(nodes: list[ast.stmt]) -> str:
