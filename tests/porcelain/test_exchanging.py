@@ -22,7 +22,7 @@ from lace.porcelain import (
     parse_policy,
 )
 from lace.signing import Secret
-from lace.stores import ReadOnly
+from lace.stores import FileRefused, ReadOnly
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 
 ADDRESS = "unix:/nowhere"
@@ -88,6 +88,12 @@ def test_it_delivers_and_does_not_fetch_or_store(place: Path, tmp_path: Path) ->
             lace.fetch(ADDRESS, OTHERS[0].id, over=answering.connect)
         with pytest.raises(ReadOnly):
             lace.put(b"x")
+
+
+def test_notes_that_cannot_be_kept_are_refused_before_anything_leaves(place: Path, tmp_path: Path) -> None:
+    for wrong in (tmp_path / "nowhere" / "notes.sqlite", tmp_path):
+        with pytest.raises(FileRefused):
+            Lace.open(place, send_only=wrong)
 
 
 def test_it_answers_others_and_asks_for_nothing_under_another_policy_either(

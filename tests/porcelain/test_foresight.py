@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lace.facts import write_fact_line
 from lace.porcelain import (
     Lace,
     NoPolicyForPeer,
@@ -52,6 +53,8 @@ def test_what_may_be_asked_for_is_not_known_until_it_is_known_what_the_peer_adve
     record = "P." + "0" * 43 + ".H3"
     claims = [("Advertised", record, ALICE), ("AdvertisedField", record, ALICE, "Group", "0", "town")]
     assert lace.preview(policy, peer=ALICE, advertised=claims).may_request == {record}
+    lines = map(write_fact_line, claims)
+    assert lace.preview(policy, peer=ALICE, advertised=lines).may_request == {record}
 
 
 def test_the_lace_of_the_peer_says_what_it_would_advertise(lace: Lace) -> None:
@@ -124,6 +127,7 @@ def test_the_same_exchange_is_looked_at_under_another_policy(lace: Lace) -> None
         ({"here": 3}, "here is a verifier"),
         ({"runtime": "TransportEncrypted()"}, "runtime is a list of facts"),
         ({"advertised": "x"}, "advertised is a list of facts"),
+        ({"advertised": [3]}, "fact is a tuple of texts"),
         ({"there": "copy"}, "there is the Lace of the peer; Lace.open"),
         ({"session": object()}, "session is for what Lace.open_lake opened; one for a MemoryStore was given"),
     ],

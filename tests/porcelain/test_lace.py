@@ -96,6 +96,9 @@ def test_a_word_that_a_record_does_not_know_is_refused(lace: Lace) -> None:
     unknown: Any = {"link": ["//u//notes//b"]}
     with pytest.raises(UnknownOption, match=r"no option link \(did you mean links\?\)"):
         lace.put(b"x", group="u", app="notes", name="a", **unknown)
+    misspelt: Any = {"grup": "u"}
+    with pytest.raises(UnknownOption, match=r"did you mean group\?"):
+        lace.put(b"x", **misspelt)
     assert list(lace.store.ids()) == []
 
 

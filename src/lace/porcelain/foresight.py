@@ -19,6 +19,7 @@ from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
 from lace.porcelain.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.resident import ResidentFacts
+from lace.porcelain.workbench import given_fact
 from lace.stores import Store
 from lace.text import Tai, Verifier, parse_verifier
 
@@ -42,11 +43,12 @@ class Supposed(TypedDict, total=False):
     """The policy of the peer, else one that wants everything."""
     there: Lace | None
     """The lace of the peer, where it is at hand: then it is known what it would advertise."""
-    advertised: Iterable[Fact] | None
-    """What the peer advertises, where it is known otherwise: `Advertised` and `AdvertisedField` facts."""
+    advertised: Iterable[Fact | str] | None
+    """What the peer advertises, where it is known otherwise: `Advertised` and `AdvertisedField` facts, as
+    tuples or as text."""
     encrypted: bool
     """Whether the transport is encrypted."""
-    runtime: Iterable[Fact]
+    runtime: Iterable[Fact | str]
     """Other facts about the exchange, such as `("Transport", "…")`; the times are those of now."""
     session: Session | None
     """Of Spark, for a lake that has more facts than fit in memory."""
@@ -87,7 +89,7 @@ def _rehearsals_over(store: Store, session: Session | None) -> Callable[..., Reh
     return partial(LakeRehearsal, store.snapshot, session)
 
 
-def _runtime(given: Iterable[Fact], now: Tai, *, encrypted: bool) -> list[Fact]:
+def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[Fact]:
     """Return what is known about the exchange besides who takes part; both begin and tick now."""
     facts = _facts("runtime", given)
     if encrypted:
@@ -96,9 +98,9 @@ def _runtime(given: Iterable[Fact], now: Tai, *, encrypted: bool) -> list[Fact]:
     return [*facts, *((name, now) for name in TIMES if name not in told)]
 
 
-def _facts(name: str, given: Iterable[Fact]) -> list[Fact]:
+def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:
     check_many(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")
-    return list(given)
+    return [given_fact(each) for each in given]
 
 
 def _verifier(name: str, given: object) -> Verifier | None:

@@ -65,6 +65,7 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Verification,
+    file_faults,
     find_sources,
 )
 from lace.text import RecordId, is_foreign_record_id
@@ -177,6 +178,8 @@ class Lace(Exchanging):
         file = store_file(check_path(Path(path)))
         if send_only is not None:
             notes = check_path(Path(send_only))
+            with file_faults(notes), notes.open("ab"):
+                pass  # an exchange does not stop for notes that cannot be kept; here they are asked for
             store = SqliteStore(file, create=False, read_only=True)
             return cls(store, history=notes, read_only=True, sends_only=True)
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
@@ -256,7 +259,7 @@ class Lace(Exchanging):
     def _make(
         self, data: bytes, place: dict[str, str | None], sign: Secret | None, details: Details
     ) -> Record:
-        check_options(details, Details.__annotations__)
+        check_options(details, {*Details.__annotations__, *place, "sign"})
         check_data(data)
         check_secret(sign)
         links, tai = details.get("links", ()), details.get("tai")
