@@ -89,6 +89,6 @@ def test_who_closes_later_may_not_want_whom_we_are(introduced: Introduction | No
 
 def test_a_connection_that_is_lost_at_once_may_have_no_lace_at_its_end() -> None:
     lost = PeerLost(phase="setup")
-    assert "is there a lace at this address" in str(words_of(InterlaceResult(Cause.PEER_LOST, lost)))
+    assert "is there a lace at the other end" in str(words_of(InterlaceResult(Cause.PEER_LOST, lost)))
     later = InterlaceResult(Cause.PEER_LOST, lost, exchange_plan_id=PLAN)
     assert str(words_of(later)).endswith("[interlace/peer-lost]")

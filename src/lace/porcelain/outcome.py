@@ -11,7 +11,7 @@ from lace.signing import Secret
 from lace.text import Verifier
 
 ITS_LOG: Final = "its log says which"
-NOBODY_THERE: Final = "nothing was agreed on before: is there a lace at this address, and does it still run?"
+NOBODY_THERE: Final = "nothing was agreed on before: is there a lace at the other end, and does it still run?"
 AT_THE_DOOR: Final = (
     "the peer closed before a plan was agreed on: it may not serve whoever comes from here, have as many"
     f" exchanges as it allows, or be about to stop; try again later; {ITS_LOG}"
