@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import lace
-from docs.cli_reference import render
+from docs import cli_reference, python_reference
 from lace.errors import LaceError
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -150,7 +150,13 @@ def number(value: object) -> str:
     return str(value)
 
 
-PAGES = {"cli.md": render, "errors.md": errors_page, "limits.md": limits_page}
+PAGES = {
+    "cli.md": cli_reference.render,
+    "errors.md": errors_page,
+    "limits.md": limits_page,
+    "names.md": python_reference.render_names,
+    "python.md": python_reference.render,
+}
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ import pytest
 
 import bench.harness
 import docs.make
+import docs.python_source
 import tests.layers
 from docs.make import PAGES, REFERENCE
 from tests.package import modules
@@ -114,7 +115,9 @@ def test_commands_in_a_document_run(path: Path, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    "module", [*modules(), docs.make, bench.harness, tests.layers], ids=lambda module: module.__name__
+    "module",
+    [*modules(), docs.make, docs.python_source, bench.harness, tests.layers],
+    ids=lambda module: module.__name__,
 )
 def test_the_examples_of_a_module_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module, optionflags=FLAGS).failed == 0

@@ -12,7 +12,7 @@ import pytest
 from lace.porcelain import Lace
 from lace.transports import Stream
 from tests.cli.conftest import Run
-from tests.cli.servers import SECONDS, answering, kept_open, start
+from tests.cli.servers import SECONDS, answering, kept_open, serving, start
 from tests.porcelain.talking import OPEN, notes
 
 pytestmark = pytest.mark.net
@@ -77,3 +77,19 @@ def test_follow_ends_as_its_last_try_did_and_asked_twice_at_once(lace: Run, home
                 assert (following.returncode, "Traceback" in errors) == (code, False), errors
             finally:
                 following.kill()
+
+
+def test_follow_says_what_may_be_the_reason_where_the_other_closes(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    with Lace.init(home / "there"):
+        pass
+    place = f"unix:{home}/socket"
+    with serving(home / "there", home / "open.policy", place, "--deny", "unix") as (where,):
+        following = start("follow", where, "--policy", "open.policy", home=home)
+        try:
+            assert following.stdout is not None
+            told = next(line for line in following.stdout if line.startswith("ended: "))
+            assert "; the peer closed before a plan was agreed on: it may not serve whoever" in told
+        finally:
+            following.kill()
+            following.communicate()

@@ -34,7 +34,7 @@ def test_a_preview_is_told_to_people(notes: Run) -> None:
     assert "may be asked for: not known without --advertised or --peer-store" in lines
     assert lines[-3:] == [
         "held back: 1 record",
-        "by [select] (u.policy:1): 1 record, our policy does not select them",
+        "by [select] (u.policy:1): 1 record, our policy does not select it",
         f"  {OTHER.id}  //v//notes//other",
     ]
 

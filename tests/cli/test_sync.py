@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lace.cli.outcomes import describe_progress
 from lace.interlace import ExchangeLimits
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
+from lace.stores import ReadOnly, SqliteStore
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run
 from tests.cli.servers import answering, serving
@@ -72,6 +74,36 @@ def test_two_laces_converge_by_the_verbs(lace: Run, home: Path, there: Path, add
 
 
 @pytest.mark.net
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+def test_who_is_turned_away_is_told_what_may_be_the_reason(
+    run: Run, home: Path, there: Path, scheme: str
+) -> None:
+    assert run("key", "new", "me").code == run("key", "new", "you").code == run("init").code == 0
+    mine = next(each["verifier"] for each in run("key", "ls", "--json").values if each["name"] == "me")
+    policy, place = there / "open.policy", "tcp:127.0.0.1:0" if scheme == "tcp" else f"unix:{there}/socket"
+    with serving(there / "b", policy, place, "--deny", scheme) as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert done.code == 4
+        assert "why: the peer closed before a plan was agreed on: it may not serve whoever comes" in done.out
+        got = run("get", "//u//b//one", "--from", address)
+        assert (got.code, "refused: the peer closed before a plan" in got.err) == (4, True)
+    with serving(there / "b", policy, place, "--deny", mine, "--prove-in-clear") as (address,):
+        asked = ("sync", address, "--policy", policy, "--json")
+        [told] = run(*asked, "--sign-as", "me", "--prove-in-clear").values
+        assert (told["outcome"], f"it may not serve {mine}, whom we proved to be" in told["words"]) == (
+            "refused",
+            True,
+        )
+        assert run(*asked, "--sign-as", "you", "--prove-in-clear").code == 0
+    with serving(there / "b", policy, place, "--allow", "proven") as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert (done.code, "we proved nothing (--sign-as" in done.out) == (4, True)
+        done = run("sync", address, "--policy", policy, "--sign-as", "me")
+        assert done.code == (0 if scheme == "unix" else 4)
+        assert ("our key was not shown on a connection in clear" in done.out) == (scheme == "tcp")
+
+
+@pytest.mark.net
 def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: Path, there: Path) -> None:
     assert run("key", "new", "me").code == run("key", "new", "you").code == run("init").code == 0
     policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")
@@ -89,6 +121,38 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
         assert (told["outcome"], len(told["received_hashes"])) == ("converged", 4)
         (told,) = run("sync", unix, *asked).values
         assert (told["outcome"], told["link_id"] is not None) == ("converged", True)
+
+
+@pytest.mark.net
+def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
+    lace: Run, home: Path, there: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lace.open(home) as mine:
+        [note, _] = mine.put_records(notes("a", 2))
+
+    def refuse(path: Path, *, read_only: bool = False, **how: Any) -> SqliteStore:
+        if not read_only:
+            raise ReadOnly(where=str(path), reason="the system opens it for reading only")
+        return SqliteStore(path, read_only=True, **how)
+
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", refuse)
+    words = ("sync", address, "--policy", there / "open.policy")
+    done = lace(*words)
+    assert (done.code, "notes beside the store what leaves, before it leaves" in done.err) == (7, True)
+    assert "--send-only FILE" in done.err
+    assert "[exchange/read-only]" in done.err
+    [told] = lace(*words, "--send-only", "left.sqlite", "--json").values
+    assert (told["outcome"], told["received_hashes"], len(told["sent_hashes"])) == ("converged", [], 2)
+    assert lace("why-sent", note.record_id, "--history", "left.sqlite").code == 0
+    assert lace("why-sent", note.record_id).code == 1
+    [entry] = lace("history", "--history", "left.sqlite", "--json").values
+    assert entry["left"] == 2
+    assert lace("history", "--history", "left.sqlite", "--forget-before", "0s").code == 0
+    missing = lace("history", "--history", "nowhere.sqlite")
+    assert (missing.code, "nowhere.sqlite" in missing.err) == (7, True)
+    assert not (home / "nowhere.sqlite").exists()
+    assert lace("history", "--history", "left.sqlite", "--lake", "waters").code == 2
+    assert lace(*words, "--send-only", "left.sqlite", "--lake", "waters").code == 2
 
 
 class Misbehaving:

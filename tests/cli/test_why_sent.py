@@ -38,7 +38,7 @@ def test_one_peer_and_few_explanations(noted: Run) -> None:
     done = noted("why-sent", FIRST.id, "--peer", SECRETS[1].verifier)
     assert done.lines[0] == f"{FIRST.id} left 1 time"
     short = noted("why-sent", FIRST.id, "--explain", "1")
-    assert "  not explained: --explain takes a larger number" in short.lines
+    assert "  not explained: a larger number explains it (--explain, explain=)" in short.lines
     [value] = noted("why-sent", FIRST.id, "--json").values
     assert (value["sent"], [each["exchange"] for each in value["sendings"]]) == (True, [3, 1])
     assert [each["certain"] for each in value["sendings"]] == [False, True]

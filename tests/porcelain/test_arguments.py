@@ -242,5 +242,5 @@ def test_a_lace_that_is_closed_or_read_only_says_so_before_it_does_anything(tmp_
             lambda: lace.fetch(NOWHERE, "//u//a//a/0"),
         ]
         for call in calls:
-            with pytest.raises(ReadOnly, match="an exchange stores"):
+            with pytest.raises(ReadOnly):
                 call()

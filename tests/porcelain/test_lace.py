@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lace.facts import facts_of_record
-from lace.porcelain import Lace, LaceExists, NoLace, new_secret, now_tai
+from lace.porcelain import Lace, LaceExists, NoLace, UnknownOption, new_secret, now_tai
 from lace.porcelain.generate import generate
 from lace.porcelain.lace import BlobStaysBare, HalfAPlace
 from lace.porcelain.reference import AmbiguousId, NoSuchId, NothingThere
@@ -78,16 +79,27 @@ def test_a_link_to_nothing_stores_nothing(lace: Lace) -> None:
 
 @pytest.mark.parametrize("missing", ["group", "app", "name"])
 def test_a_place_has_three_parts(lace: Lace, missing: str) -> None:
-    place = {"group": "u", "app": "notes", "name": "first"}
+    place: Any = {"group": "u", "app": "notes", "name": "first"}
     del place[missing]
     with pytest.raises(HalfAPlace, match=f"{missing} is missing"):
-        lace.put(b"x", **place)  # type: ignore[arg-type]
+        lace.put(b"x", **place)
 
 
 def test_a_bare_blob_takes_nothing_that_it_cannot_carry(lace: Lace) -> None:
-    for what in ({"sign": new_secret()}, {"extra": [("Tag", "x")]}, {"tai": "now"}):
+    carried: Any = ({"sign": new_secret()}, {"extra": [("Tag", "x")]}, {"tai": "now"})
+    for what in carried:
         with pytest.raises(BlobStaysBare):
-            lace.put(b"x", **what)  # type: ignore[arg-type]
+            lace.put(b"x", **what)
+
+
+def test_a_word_that_a_record_does_not_know_is_refused(lace: Lace) -> None:
+    unknown: Any = {"link": ["//u//notes//b"]}
+    with pytest.raises(UnknownOption, match=r"no option link \(did you mean links\?\)"):
+        lace.put(b"x", group="u", app="notes", name="a", **unknown)
+    misspelt: Any = {"grup": "u"}
+    with pytest.raises(UnknownOption, match=r"did you mean group\?"):
+        lace.put(b"x", **misspelt)
+    assert list(lace.store.ids()) == []
 
 
 def test_a_record_is_got_by_coordinate_short_id_and_id(lace: Lace) -> None:

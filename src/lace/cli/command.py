@@ -37,6 +37,21 @@ class Call(NamedTuple):
             return Lace.open_lake(self.args.lake, version=at, inbox=inbox)
         return Lace.open(self.world.find_lace(self.args.store), read_only=read_only, admit_inner=admit_inner)
 
+    def open_for_exchanges(self) -> Lace:
+        """Open the lace of an exchange; where it cannot be written to, say what would do."""
+        from lace.cli.reports import note_reports
+        from lace.porcelain import Lace, NotForExchanges
+        from lace.stores import ReadOnly
+
+        note_reports(self.out)
+        place = self.world.find_lace(self.args.store)
+        if self.args.send_only is not None:
+            return Lace.open(place, send_only=self.args.send_only)
+        try:
+            return Lace.open(place)
+        except ReadOnly as error:
+            raise NotForExchanges(where=error.fields["where"]) from error
+
     def on_lake(self) -> bool:
         """Tell whether a lake takes the place of the store; refuse options of a lake where none is named."""
         from lace.cli.grammar import Usage

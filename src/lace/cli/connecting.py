@@ -16,7 +16,7 @@ from lace.cli.policyfiles import DEFAULT_FILE, chosen_peer
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
-    from lace.porcelain import Asked
+    from lace.porcelain import Asked, Introduction
     from lace.transports import Options
 
 CODES = """\
@@ -108,6 +108,13 @@ def asked_for(call: Call) -> Asked:
         "options": chosen_options(call),
         "prove_in_clear": args.prove_in_clear,
     }
+
+
+def introduced_by(address: str, asked: Asked) -> Introduction:
+    """Return what the peer is told about who we are."""
+    from lace.porcelain import introduce
+
+    return introduce(address, asked.get("sign"), prove_in_clear=asked.get("prove_in_clear", False))
 
 
 def on_end_signals(end: Callable[[], None]) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
-from lace.cli.connecting import add_command, add_connecting, asked_for, check_address
+from lace.cli.connecting import add_command, add_connecting, asked_for, check_address, introduced_by
 from lace.cli.output import count
 from lace.cli.policyfiles import load_policy
 
 if TYPE_CHECKING:
     from lace.interlace import InterlaceResult
     from lace.policy import Module
-    from lace.porcelain import Lace, PolicyFile
+    from lace.porcelain import Introduction, Lace, PolicyFile
     from lace.text import RecordId
 
 
@@ -37,8 +37,9 @@ def fetch_first(call: Call, lace: Lace, operation: Module) -> int:
     from lace.porcelain import fetch
 
     address = check_address(call, call.args.origin)
-    result = fetch(lace.exchanges, address, operation, _policy(call), **asked_for(call))
-    return _code(call, result)
+    asked = asked_for(call)
+    result = fetch(lace.exchanges, address, operation, _policy(call), **asked)
+    return _code(call, result, introduced_by(address, asked))
 
 
 def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
@@ -46,7 +47,8 @@ def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
     from lace.porcelain import deliver
 
     address = check_address(call, call.args.target)
-    report, result = deliver(lace.exchanges, address, records, _policy(call), **asked_for(call))
+    asked = asked_for(call)
+    report, result = deliver(lace.exchanges, address, records, _policy(call), **asked)
     out = call.out
     words = [f"{count(len(report.sent), 'record')} sent"]
     if report.not_wanted:
@@ -56,7 +58,7 @@ def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
     if report.held_back:
         words.append(f"{len(report.held_back):,} asked for and held back")
     out.note(f"{address}: {', '.join(words)}")
-    return _code(call, result)
+    return _code(call, result, introduced_by(address, asked))
 
 
 def _policy(call: Call) -> PolicyFile | None:
@@ -70,11 +72,11 @@ def _policy(call: Call) -> PolicyFile | None:
     return load_policy(call, str(beside)) if beside.exists() else None
 
 
-def _code(call: Call, result: InterlaceResult) -> int:
+def _code(call: Call, result: InterlaceResult, introduced: Introduction) -> int:
     from lace.porcelain import EXIT_CODES, Outcome, outcome_of, words_of
 
     outcome = outcome_of(result)
     if outcome is not Outcome.CONVERGED:
-        words = words_of(result)
+        words = words_of(result, introduced)
         call.out.note(outcome.value if words is None else f"{outcome.value}: {words}")
     return EXIT_CODES[outcome]

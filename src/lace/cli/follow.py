@@ -12,15 +12,16 @@ from lace.cli.connecting import (
     add_connecting,
     asked_for,
     check_address,
+    introduced_by,
     on_end_signals,
 )
-from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
+from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import size
 from lace.cli.output import count
 from lace.cli.policyfiles import chosen_policy, place_of
 
 if TYPE_CHECKING:
-    from lace.porcelain import Disconnected, Followed, Lace
+    from lace.porcelain import Disconnected, Followed, Introduction, Lace
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -29,6 +30,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--settled", action="store_true", help="end when both sides have what they want for the first time"
     )
+    add_send_only(parser)
     add_lake_peer(parser)
     add_command(parser)
 
@@ -42,7 +44,11 @@ def _run(call: Call) -> int:
         call.out.kept = "what came until then is stored"
         try:
             code = asyncio.run(
-                _follow(call, lace, lambda: lace.interlace(address, policy, stays_open=True, **asked))
+                _follow(
+                    call,
+                    _Telling(call, lace, introduced_by(address, asked)),
+                    lambda: lace.interlace(address, policy, stays_open=True, **asked),
+                )
             )
         except asyncio.CancelledError:  # asked to end a second time
             raise KeyboardInterrupt from None
@@ -50,7 +56,7 @@ def _run(call: Call) -> int:
     return code
 
 
-async def _follow(call: Call, lace: Lace, make: Any) -> int:
+async def _follow(call: Call, telling: _Telling, make: Any) -> int:
     import asyncio
 
     from lace.drive import ExchangeEnded, RoundEnded
@@ -67,7 +73,6 @@ async def _follow(call: Call, lace: Lace, make: Any) -> int:
 
     on_end_signals(end)
     code = 0
-    telling = _Telling(call, lace)
     async for event in follow(make, stop=stop):
         telling.tell(event)
         # It ends as the last try did, also where another one would have followed.
@@ -85,14 +90,15 @@ async def _follow(call: Call, lace: Lace, make: Any) -> int:
 class _Telling:
     """Tells what happens: a line each, or an object each."""
 
-    def __init__(self, call: Call, lace: Lace) -> None:
+    def __init__(self, call: Call, lace: Lace, introduced: Introduction) -> None:
         self._out = call.out
         self._lace = lace
+        self._introduced = introduced
 
     def tell(self, event: Followed) -> None:
         from lace.drive import ExchangeEnded, PlanChanged, RecordArrived, RecordRejected, RecordsLeft
         from lace.drive import RoundEnded as Settled
-        from lace.porcelain import Connected, Disconnected
+        from lace.porcelain import Connected, Disconnected, words_of
 
         told: dict[str, Any]
         match event:
@@ -121,7 +127,10 @@ class _Telling:
                 self._say("settled", f"settled: {moved} in {count(result.loops, 'loop')}", told)
             case ExchangeEnded(result):
                 moved = f"{size(result.bytes_received)} in, {size(result.bytes_sent)} out"
-                self._say("ended", f"ended: {result.cause.value}, {moved}", {"result": result.to_json()})
+                words = words_of(result, self._introduced)
+                why = "" if words is None else f"; {words}"
+                told = {"result": result.to_json(), "words": words}
+                self._say("ended", f"ended: {result.cause.value}, {moved}{why}", told)
             case Disconnected():
                 self._disconnected(event)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_count
+from lace.cli.grammar import Usage, parse_count, parse_path
 from lace.cli.lakes import add_inbox
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import place_of
@@ -52,14 +53,33 @@ def _arguments(parser: ArgumentParser) -> None:
         "--forget-before", metavar="TIME",
         help="forget the exchanges that ended before then, such as 90d or 2024-01-31, and print how many",
     )  # fmt: skip
-    add_lake_history(parser)
+    add_noted(parser)
 
 
-def add_lake_history(parser: ArgumentParser) -> None:
-    """Add the options that name a lake whose exchanges are asked about."""
+def add_noted(parser: ArgumentParser) -> None:
+    """Add the options that say where the exchanges that are asked about were noted."""
+    parser.add_argument(
+        "--history", metavar="FILE", type=parse_path,
+        help="the notes of `lace sync --send-only FILE` (else: those beside the store)",
+    )  # fmt: skip
     lake = parser.add_argument_group("a lake in place of a store")
     lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, by serve, sync and follow")
     add_inbox(lake)
+
+
+def open_noted(call: Call) -> Lace:
+    """Open the lace, or the lake, and the notes of its exchanges."""
+    from lace.porcelain import Lace, file_faults
+
+    if call.args.history is None:
+        return call.open(read_only=True)
+    if call.args.lake is not None:
+        reason = "--history is about a store; the notes of a lake lie in its inbox"
+        raise Usage(reason=reason, command=call.args.parser.prog)
+    notes = Path(call.args.history)
+    with file_faults(notes):
+        notes.stat()
+    return Lace.open(call.world.find_lace(call.args.store), send_only=notes)
 
 
 def _run(call: Call) -> int:
@@ -71,7 +91,7 @@ def _run(call: Call) -> int:
         return _forget(call)
     if args.rules and args.number is None:
         raise Usage(reason="rules are told of one exchange: give its number too", command=args.parser.prog)
-    with call.open(read_only=True) as lace:
+    with open_noted(call) as lace:
         if args.number is not None:
             account = lace.exchange(args.number)
             if out.as_json:
@@ -107,7 +127,7 @@ def _forget(call: Call) -> int:
     ):
         raise Usage(reason="--forget-before is about everything that is older: leave the rest out",
                     command=args.parser.prog)  # fmt: skip
-    with call.open() as lace:
+    with call.open() if args.history is None else open_noted(call) as lace:
         gone = lace.forget_history(args.forget_before)
     call.out.result(f"forgot {count(gone, 'exchange')}", {"forgotten": gone})
     return 0
@@ -136,15 +156,9 @@ def _row(entry: ExchangeEntry) -> list[str]:
     ]
 
 
-def whom(entry: ExchangeEntry) -> str:
-    """Say with whom an exchange was, and through which address."""
-    peer = entry.peer or "somebody who proved nothing"
-    return f"{peer} through {entry.address}" if entry.address else peer
-
-
 def _tell(call: Call, lace: Lace, account: Account) -> None:
     from lace.drive import Way
-    from lace.porcelain import show_time
+    from lace.porcelain import show_time, whom
 
     out, entry = call.out, account.entry
     limit = SHOWN if call.args.limit is None else call.args.limit

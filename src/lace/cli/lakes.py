@@ -58,6 +58,14 @@ def add_lake_peer(parser: ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_send_only(parser: ArgumentParser) -> None:
+    """Add the option that leaves the store as it is."""
+    parser.add_argument(
+        "--send-only", metavar="HISTORY", type=parse_path,
+        help="only read the store: ask for nothing, and note what leaves in this file",
+    )  # fmt: skip
+
+
 def add_inbox(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add the option that says where what arrives for a lake waits."""
     parser.add_argument(
@@ -106,7 +114,10 @@ def joins_lake(call: Call) -> bool:
 def open_joined(call: Call) -> Lace:
     """Open the store of an exchange, or the lake that takes its place, with its facts in memory."""
     if not joins_lake(call):
-        return call.open()
+        return call.open_for_exchanges()
+    if call.args.send_only is not None:
+        reason = "--send-only is about a store; a lake keeps what comes in its inbox"
+        raise Usage(reason=reason, command=call.args.parser.prog)
     from lace.cli.reports import note_reports
     from lace.porcelain import JoinedLake
 

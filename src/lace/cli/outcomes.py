@@ -12,7 +12,7 @@ from lace.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from lace.interlace import InterlaceResult
-    from lace.porcelain import ExchangeProgress, Lace, Standing
+    from lace.porcelain import ExchangeProgress, Introduction, Lace, Standing
 
 SHOWN = 5
 _PHASES = {
@@ -64,11 +64,16 @@ def size(number: int) -> str:
     return f"{amount:,.1f} {units[0]}"
 
 
-def summary(result: InterlaceResult, standing: Standing | None, seconds: float | None) -> list[str]:
+def summary(
+    result: InterlaceResult,
+    standing: Standing | None,
+    seconds: float | None,
+    introduced: Introduction | None = None,
+) -> list[str]:
     """Say what moved, what did not, and why."""
     from lace.porcelain import Outcome, outcome_of, words_of
 
-    outcome, words = outcome_of(result), words_of(result)
+    outcome, words = outcome_of(result), words_of(result, introduced)
     peer = result.peer_verifier or "a peer that proved nothing"
     took = "" if seconds is None else f" after {seconds:.1f} s,"
     lines = [f"{outcome.value} with {peer}{took} in {count(result.loops, 'loop')}"]
@@ -97,12 +102,13 @@ def _tell_standing(standing: Standing) -> str:
     if standing.words is not None:
         return f"for this peer: nothing of {count(standing.stored, 'record')} here, {standing.words}"
     kept = standing.stored - standing.may_send
-    why = f"; the other {kept:,} are not for it: `lace preview` says why" if kept else ""
+    others = "the other one is" if kept == 1 else f"the other {kept:,} are"
+    why = f"; {others} not for it: `lace preview` says why" if kept else ""
     return f"for this peer: {standing.may_send:,} of {count(standing.stored, 'record')} here{why}"
 
 
 def told_result(
-    result: InterlaceResult, standing: Standing | None, address: str, seconds: float
+    result: InterlaceResult, standing: Standing | None, address: str, seconds: float, introduced: Introduction
 ) -> dict[str, Any]:
     """Return a result as a program reads it."""
     from lace.porcelain import outcome_of, words_of
@@ -111,7 +117,7 @@ def told_result(
         "outcome": outcome_of(result).value,
         "address": address,
         "seconds": round(seconds, 3),
-        "words": words_of(result),
+        "words": words_of(result, introduced),
         **result.to_json(),
     }
     if standing is not None:

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.output import count
 from lace.cli.policyfiles import chosen_peer, load_policy
-
-if TYPE_CHECKING:
-    from lace.policy import ExchangePlan
-    from lace.porcelain import PolicyFile
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -25,16 +18,12 @@ def _arguments(parser: ArgumentParser) -> None:
 
 
 def _run(call: Call) -> int:
-    from lace.policy import make_plan
+    from lace.porcelain import plan_exchange
 
     args, out = call.args, call.out
     policies = load_policy(call, args.zero), load_policy(call, args.one)
     proven = chosen_peer(call, args.a), chosen_peer(call, args.b)
-    modules = [policies[side].operand(proven[1 - side]).module for side in (0, 1)]
-    plan = make_plan(*modules)
-    for side, verifier in enumerate(proven):
-        plan = plan if verifier is None else plan.prove(side, verifier)
-    told = [list(_disclosed(plan, policies[side], side)) for side in (0, 1)]
+    plan, told = plan_exchange(*policies, proven=proven)
     if out.as_json:
         fields = plan.fields
         out.value({
@@ -57,46 +46,6 @@ def _run(call: Call) -> int:
         for line in told[side]:
             out.line(f"  {line}")
     return 0
-
-
-def _disclosed(plan: ExchangePlan, policy: PolicyFile, side: int) -> Iterator[str]:
-    """Say in words what one side lets the other know."""
-    own, peer = plan.operands[side], plan.operands[1 - side]
-    yield f"its selector, {count(len(own.module.program.rules), 'rule')}: {own.module.id}"
-    yield from _exposed(policy, peer.origin.viewer, peer.origin.verifier)
-    fields = plan.fields
-    if fields.every:
-        shown = "all their fields"
-    elif fields.names:
-        shown = f"their {'field' if len(fields.names) == 1 else 'fields'} {', '.join(fields.names)}"
-    else:
-        shown = "no fields"
-    yield f"the ids of records that both selectors select, with {shown}, and those records when asked for"
-    yield "whether it has a record whose id the other side knows: what it has it does not ask for"
-    kept = [
-        f"{len(policy.expose_sections())} expose",
-        *(f"{len(policy.of(w))} {w}" for w in ("send", "receive")),
-    ]
-    yield f"and not its other sections ({', '.join(kept)}): they stay here"
-
-
-def _exposed(policy: PolicyFile, viewer: str, verifier: str | None) -> Iterator[str]:
-    from lace.policy import NOTHING_EXPOSED
-
-    exposure = policy.active(verifier).exposure
-    if exposure.is_trusted(viewer):
-        yield "every record: the other side's rules are trusted and read everything"
-        return
-    scope = exposure.in_scope(viewer)
-    if not scope:
-        yield f"no record: {NOTHING_EXPOSED}, so the other side's rules select nothing and nothing is sent"
-        return
-    sections = [policy.place(each) for each in policy.expose_sections() if each.expose_module in scope]
-    if len(sections) < len(scope):
-        sections.append("[expose selected]")
-    how = "any" if exposure.compose.value == "union" else "all"
-    which = sections[0] if len(sections) == 1 else f"{how} of {', '.join(sections)}"
-    yield f"whatever the other side's rules can tell about the records that are allowed by {which}"
 
 
 COMMAND = Command(

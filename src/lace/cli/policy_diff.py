@@ -18,7 +18,7 @@ from lace.cli.policyfiles import (
     chosen_peer_policy,
     counted,
     load_policy,
-    rehearsals_over,
+    spark_if_large,
     write_records_named,
 )
 
@@ -56,8 +56,8 @@ def _run(call: Call) -> int:
     if joins_lake(call) or args.store is not None:
         peer, theirs = chosen_peer(call, args.peer), chosen_peer_policy(call)
         with call.open(read_only=True) as lace:
-            rehearse = rehearsals_over(call, lace)
-            old, new = (rehearse(each, peer=peer, theirs=theirs) for each in (before, after))
+            old = lace.rehearse(before, peer=peer, theirs=theirs, session=spark_if_large(call))
+            new = old.under(after)
             with Stage(lace, new).working(call):
                 found = diff_rehearsals(old, new)._asdict()
                 told["records"] = {name: counted(each, args.limit) for name, each in found.items()}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +16,7 @@ from lace.cli.rulefiles import telling
 from lace.errors import InputError
 
 if TYPE_CHECKING:
-    from lace.facts import Fact
-    from lace.policy import Resident
+    from lace.pipeline import Session
     from lace.porcelain import Lace, PolicyFile, Rehearsal
     from lace.text import Verifier
 
@@ -118,10 +116,6 @@ def chosen_peer(call: Call, given: str | None) -> Verifier | None:
         return found[0]
 
 
-Advertise = Callable[["PolicyFile", "PolicyFile | None"], "list[Fact]"]
-"""Makes a peer's advertisements from our policy and its own."""
-
-
 class Stage(NamedTuple):
     """A store that is open, and the exchange over it that was asked about."""
 
@@ -136,44 +130,44 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def open_rehearsal(call: Call, advertise: Advertise | None = None) -> Iterator[Stage]:
-    """Lend the exchange that the options describe; `advertise` says what the peer claims besides."""
-    from lace.porcelain import now_tai, read_facts
+def open_rehearsal(call: Call) -> Iterator[Stage]:
+    """Lend the exchange that the options describe; `--peer-store` is the lace of the peer."""
+    from lace.porcelain import Lace, read_facts
 
+    args = call.args
     ours, theirs = chosen_policy(call), chosen_peer_policy(call)
-    peer, here = chosen_peer(call, call.args.peer), chosen_peer(call, call.args.here)
-    now = now_tai()
-    runtime: list[Fact] = [("TransportEncrypted",)] if call.args.encrypted else []
-    claims = [] if advertise is None else advertise(ours, theirs)
+    peer, here = chosen_peer(call, args.peer), chosen_peer(call, args.here)
     with telling(call.out):
-        for path in call.args.runtime:
-            runtime += read_facts(path)
-        for path in call.args.advertised:
-            claims += read_facts(path)
-    for name in ("StartTAI", "TickTAI"):
-        runtime += [] if any(fact[0] == name for fact in runtime) else [(name, now)]
-    with call.open(read_only=True) as lace:
-        rehearse = rehearsals_over(call, lace)
-        how = {"peer": peer, "theirs": theirs, "here": here, "runtime": runtime, "advertised": claims}
-        yield Stage(lace, rehearse(ours, **how))
+        runtime = [fact for path in args.runtime for fact in read_facts(path)]
+        claims = [fact for path in args.advertised for fact in read_facts(path)]
+    elsewhere = getattr(args, "peer_store", None)
+    with (
+        nullcontext() if elsewhere is None else Lace.open(elsewhere, read_only=True) as there,
+        call.open(read_only=True) as lace,
+    ):
+        rehearsal = lace.rehearse(
+            ours,
+            peer=peer,
+            here=here,
+            theirs=theirs,
+            there=there,
+            advertised=claims if args.advertised else None,
+            encrypted=args.encrypted,
+            runtime=runtime,
+            session=spark_if_large(call),
+        )
+        yield Stage(lace, rehearsal)
 
 
-def rehearsals_over(call: Call, lace: Lace) -> Callable[..., Rehearsal]:
-    """Return what makes rehearsals over a store: in this process, or on Spark where it is a large lake."""
-    from lace.porcelain import LakeRehearsal, Rehearsal, fits_in_memory
+def spark_if_large(call: Call) -> Session | None:
+    """Start Spark where a lake is named that is large, or where it was asked for."""
+    from lace.porcelain import fits_in_memory
 
-    if joins_lake(call):
-        version = open_its_lake(call).snapshot(call.args.at)
-        if call.args.master is not None or not fits_in_memory(version):
-            return partial(LakeRehearsal, version, start_spark(call))
-    return partial(Rehearsal, records_of(lace))
-
-
-def records_of(lace: Lace) -> Resident:
-    """Return the facts of a lace as an engine holds them."""
-    from lace.porcelain import ResidentFacts
-
-    return ResidentFacts(lace.store).database
+    if joins_lake(call) and (
+        call.args.master is not None or not fits_in_memory(open_its_lake(call).snapshot(call.args.at))
+    ):
+        return start_spark(call)
+    return None
 
 
 def counted(records: AbstractSet[str], limit: int | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
@@ -12,27 +11,23 @@ from lace.cli.lakes import add_lake_of_policies
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import (
     ANONYMOUS,
-    NO_POLICY,
     Stage,
     add_peer,
     add_policies,
-    chosen_peer,
     counted,
     open_rehearsal,
-    records_of,
     write_records_named,
 )
 
 if TYPE_CHECKING:
-    from lace.facts import Fact
-    from lace.porcelain import HeldBack, Lace, PolicyFile, Preview
+    from lace.porcelain import HeldBack, Lace, Preview
 
 SHOWN = 10
 _WHAT = {
-    "select": "our policy does not select them",
-    "expose": "the peer's rules cannot see them",
-    "peer": "the peer's policy does not select them",
-    "send": "this restriction does not let them go",
+    "select": "our policy does not select {them}",
+    "expose": "the peer's rules cannot see {them}",
+    "peer": "the peer's policy does not select {them}",
+    "send": "this restriction does not let {them} go",
 }
 
 
@@ -56,11 +51,9 @@ def _arguments(parser: ArgumentParser) -> None:
 
 
 def _run(call: Call) -> int:
-    there = call.args.peer_store is not None
-    with open_rehearsal(call, partial(_peer_advertises, call) if there else None) as stage:
-        known = there or bool(call.args.advertised)
+    with open_rehearsal(call) as stage:
         with stage.working(call):
-            told = _told(call, stage, stage.rehearsal.preview(), known)
+            told = _told(call, stage, stage.rehearsal.preview())
         if call.out.as_json:
             call.out.value(told)
         else:
@@ -85,11 +78,12 @@ def _show(out: Output, lace: Lace, told: dict[str, Any]) -> None:
     out.line(f"held back: {count(told['stored'] - told['may_send']['count'], 'record')}")
     for held in told["held"]:
         by = held["where"] if told["words"] == held["where"] else f"by {held['where']}"
-        out.line(f"{by}: {count(held['count'], 'record')}, {_WHAT[held['by']]}")
+        what = _WHAT[held["by"]].format(them="it" if held["count"] == 1 else "them")
+        out.line(f"{by}: {count(held['count'], 'record')}, {what}")
         write_records_named(out, lace, held)
 
 
-def _told(call: Call, stage: Stage, found: Preview, known: bool) -> dict[str, Any]:
+def _told(call: Call, stage: Stage, found: Preview) -> dict[str, Any]:
     """Return a preview as a program reads it, and as it is shown: counted, with the first of each."""
     limit = call.args.limit
 
@@ -105,29 +99,9 @@ def _told(call: Call, stage: Stage, found: Preview, known: bool) -> dict[str, An
         "exposed": found.exposed,
         "selected": len(found.selected),
         "may_send": counted(found.may_send, limit),
-        "may_request": counted(found.may_request, limit) if known else None,
+        "may_request": None if found.may_request is None else counted(found.may_request, limit),
         "held": [held(each) for each in found.held],
     }
-
-
-def _peer_advertises(call: Call, ours: PolicyFile, theirs: PolicyFile | None) -> list[Fact]:
-    """Return what the peer would advertise to us, by its own policy over its own records."""
-    from lace.porcelain import Lace, Rehearsal, parse_policy
-
-    args = call.args
-    theirs = theirs or parse_policy(f"{NO_POLICY}[expose selected]\n", "the peer")
-    encrypted: list[Fact] = [("TransportEncrypted",)] if args.encrypted else []
-    with Lace.open(args.peer_store, read_only=True) as lace:
-        side = Rehearsal(
-            records_of(lace),
-            theirs,
-            peer=chosen_peer(call, args.here),
-            theirs=ours,
-            here=chosen_peer(call, args.peer),
-            side=1,
-            runtime=encrypted,
-        )
-        return side.advertise(lace.store)
 
 
 COMMAND = Command(

@@ -12,6 +12,7 @@ from lace.cli.connecting import parse_seconds
 from lace.cli.grammar import parse_count
 from lace.cli.lakes import (
     add_lake_peer,
+    add_send_only,
     beside_joined,
     fold_joined,
     joins_lake,
@@ -29,6 +30,7 @@ DEFAULT_SERVER_FILE = "lace.serve"
 _WORDS = {
     "policy": "policy",
     "sign_as": "sign-as",
+    "prove_in_clear": "prove-in-clear",
     "certificate": "certificate",
     "certificate_key": "certificate-key",
     "public_certificate": "public-certificate",
@@ -60,6 +62,10 @@ def _arguments(parser: ArgumentParser) -> None:
     who = parser.add_argument_group("who")
     who.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
     add_passphrase(who)
+    who.add_argument(
+        "--prove-in-clear", action="store_const", const="yes",
+        help="send and accept such proofs over plain tcp and ws too, where somebody could pass them on",
+    )  # fmt: skip
     for name, text in (("--allow", "serve nobody else"), ("--deny", "do not serve")):
         who.add_argument(
             name, metavar="WHO", action="append",
@@ -75,6 +81,7 @@ def _arguments(parser: ArgumentParser) -> None:
     tls.add_argument(
         "--public-certificate", metavar="FILE", help="for ws behind a proxy: the certificate of the proxy"
     )
+    add_send_only(parser)
     add_lake_peer(parser)
     watch = parser.add_argument_group("watching")
     watch.add_argument("--log", metavar="FILE", help="append the log to this file (else stderr)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
-from lace.cli.lakes import add_lake_peer, fold_joined, open_joined
+from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
 from lace.cli.policyfiles import chosen_policy
 
@@ -26,6 +26,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--capture", metavar="FILE", help="write what both sides say to a new file, for `lace replay`"
     )
+    add_send_only(parser)
     add_lake_peer(parser)
     add_command(parser)
 
@@ -69,16 +70,17 @@ def _run(call: Call) -> int:
 
             result = run_sync(exchange, progress)
             seconds = time.monotonic() - began
+        lines = summary(result, exchange.standing(), seconds, exchange.introduced)
         if address == "stdio" and not args.child:
             # Our stdout was the stream, and whoever started us reads it.
-            for line in summary(result, exchange.standing(), seconds):
+            for line in lines:
                 out.note(line)
         elif out.as_json:
-            out.value(told_result(result, exchange.standing(), address, seconds))
+            out.value(told_result(result, exchange.standing(), address, seconds, exchange.introduced))
         else:
             if args.report:
                 write_moved(out, lace, result)
-            for line in summary(result, exchange.standing(), seconds):
+            for line in lines:
                 out.line(line)
         fold_joined(call, lace)
     return EXIT_CODES[outcome_of(result)]

@@ -9,35 +9,21 @@ from lace.cli.why_send import add_record
 
 
 def _run(call: Call) -> int:
-    from lace.porcelain import tell_held
+    from lace.porcelain import why_not_send
 
-    out, size = call.out, chosen_size(call)
+    out = call.out
     with open_rehearsal(call) as stage:
-        lace, rehearsal = stage
-        record = lace.find(call.args.record)
-        here = lace.store.has(record)
+        record = stage.lace.find(call.args.record)
         with stage.working(call):
-            held = rehearsal.why_not_send(record)
-            parts = rehearsal.held_by(held)
-            hidden = rehearsal.why_not_exposed(record) if out.as_json and "expose" in parts else []
-            lines = [] if out.as_json else list(tell_held(rehearsal, held, **size))
-        if out.as_json:
-            out.value({
-                "record": record, "sent": here and not held.reasons, "exposed": held.seen, "held_by": parts,
-                "words": rehearsal.words,
-                "expose": [
-                    {"where": rehearsal.ours.place(section), **answer.to_json()} for section, answer in hidden
-                ],
-                "reasons": [answer.to_json() for answer in held.reasons],
-            })  # fmt: skip
-        elif here and not held.reasons:
-            out.note(f"{record} may be sent to this peer; `lace why-send` says why")
-        else:
-            if not here:
-                out.line("The record is not here.")
-            for line in lines:
-                out.line(line)
-    return 0 if held.reasons or not here else 1
+            answer = why_not_send(stage.rehearsal, record, here=stage.lace.store.has(record))
+    if out.as_json:
+        out.value(answer.to_json())
+    elif answer.sent:
+        out.note("".join(answer.lines()) + "; `lace why-send` says why")
+    else:
+        for line in answer.lines(**chosen_size(call)):
+            out.line(line)
+    return 1 if answer.sent else 0
 
 
 COMMAND = Command(

@@ -24,35 +24,22 @@ def add_record(parser: ArgumentParser) -> None:
 
 
 def _run(call: Call) -> int:
-    from lace.datalog import show_proof
+    from lace.porcelain import why_send
 
     out = call.out
     with open_rehearsal(call) as stage:
         record = stage.lace.find(call.args.record)
-        # Rules may name a record that is not here, such as one inside of another: it is not sent.
-        here = stage.lace.store.has(record)
         with stage.working(call):
-            rehearsal = stage.rehearsal
-            proof = rehearsal.why_send(record) if here else None
-            shown = rehearsal.why_exposed(record) if proof is not None else []
-            exposed = [(rehearsal.ours.place(section), why) for section, why in shown]
+            answer = why_send(stage.rehearsal, record, here=stage.lace.store.has(record))
     if out.as_json:
-        out.value({
-            "record": record, "sent": proof is not None, "proof": proof and proof.to_json(),
-            "expose": [{"where": where, **(why.to_json() if why else {})} for where, why in exposed],
-        })  # fmt: skip
-    elif not here:
-        out.note(f"{record} is not here, so it is not sent")
-    elif proof is None:
-        out.note(f"{record} is not sent to this peer; `lace why-not-send` says what holds it back")
-    else:
-        for line in show_proof(proof, **chosen_size(call)).split("\n"):
+        out.value(answer.to_json())
+    elif answer.sent:
+        for line in answer.lines(**chosen_size(call)):
             out.line(line)
-        for where, why in exposed:
-            out.line(f"The peer's rules may see it by {where}{':' if why else '.'}")
-            for line in show_proof(why, **chosen_size(call)).split("\n") if why else ():
-                out.line(line)
-    return 0 if proof else 1
+    else:
+        more = "; `lace why-not-send` says what holds it back" if answer.here else ""
+        out.note("".join(answer.lines()) + more)
+    return 0 if answer.sent else 1
 
 
 COMMAND = Command(

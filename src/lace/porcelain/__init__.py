@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lace.porcelain.arguments import UnknownOption, WrongArgument
 from lace.porcelain.clock import now_tai
+from lace.porcelain.exchanging import NotForExchanges
 from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
@@ -34,7 +35,7 @@ from lace.porcelain.keyfile import (
     holds_keys,
 )
 from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, HalfAPlace, Lace, new_secret
+from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.readahead import ReaderLost
@@ -68,7 +69,7 @@ from lace.porcelain.transfer import ImportProgress, ImportReport
 from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
-    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, read_arrangement
+    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
     from lace.porcelain.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
     from lace.porcelain.cursors import KeptCursors
     from lace.porcelain.exchange import (
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     )
     from lace.porcelain.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
     from lace.porcelain.following import Backoff, Connected, Disconnected, Followed, follow, follow_in_thread
+    from lace.porcelain.foresight import Supposed
     from lace.porcelain.history import note_exchange, open_history, policy_in_force
     from lace.porcelain.interlacing import (
         Asked,
@@ -110,7 +112,7 @@ if TYPE_CHECKING:
     from lace.porcelain.layout import Block, cut_blocks, join_blocks
     from lace.porcelain.metrics import Metrics, serve_metrics
     from lace.porcelain.operations import Delivery, NotInFull, deliver, fetch, select_reference
-    from lace.porcelain.outcome import EXIT_CODES, Outcome, outcome_of, words_of
+    from lace.porcelain.outcome import EXIT_CODES, Introduction, Outcome, introduce, outcome_of, words_of
     from lace.porcelain.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
     from lace.porcelain.policycases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
     from lace.porcelain.policydiff import (
@@ -132,7 +134,8 @@ if TYPE_CHECKING:
         write_policy,
     )
     from lace.porcelain.policyparse import GivenPolicy, check_policy, parse_policy, read_policy
-    from lace.porcelain.policytrial import CaseOutcome, tell_held, try_policy
+    from lace.porcelain.policyplan import PlannedExchange, plan_exchange
+    from lace.porcelain.policytrial import CaseOutcome, try_policy
     from lace.porcelain.quotas import Bounds, DayLimits, Quotas, QuotaSpent, Stay, TooMany
     from lace.porcelain.readypolicies import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
     from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
@@ -154,13 +157,14 @@ if TYPE_CHECKING:
         replace_file,
         summarize_diagnostics,
     )
+    from lace.porcelain.sending import Sending, Shown, WhySent, Worth, whom
     from lace.porcelain.serverfaults import ServerFault, ServerRefused
     from lace.porcelain.serverfile import BadValue, ServerFile, parse_served, read_server
     from lace.porcelain.serverlog import Reports, ServerLog
     from lace.porcelain.serving import Serving
     from lace.porcelain.sharing import Share, Sharing
     from lace.porcelain.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
-    from lace.porcelain.whysent import Sending, Shown, WhySent, Worth
+    from lace.porcelain.whysend import WhyNotSend, WhySend, why_not_send, why_send
     from lace.porcelain.workbench import (
         Answers,
         Evaluated,
@@ -179,41 +183,43 @@ __all__ = [
     "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape",
     "BadType", "BadValue", "BlobStaysBare", "Block", "Bounds", "CannotReplay", "Capture", "CaptureWriter",
     "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate", "Counts",
-    "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Diagnosed", "Disconnected",
+    "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Details", "Diagnosed", "Disconnected",
     "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
-    "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "JoinedLake", "KeptCursors",
-    "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal", "LineTooLong",
-    "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup", "NoSuchId",
-    "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact", "NotAPredicate",
-    "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotInFull", "NothingThere",
-    "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier", "Outcome", "Part",
-    "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece", "PolicyBook", "PolicyCase",
-    "PolicyFault", "PolicyFile", "PolicyFileTooBig", "PolicyHost", "PolicyRefused", "PolicyScene",
-    "PolicySection", "Presented", "Preview", "QuotaSpent", "Quotas", "ReaderLost", "ReadyPolicy",
-    "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay", "Reports", "ResidentFacts", "Row",
-    "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile", "RulesRefused", "ScryptCost", "SectionHeader",
-    "Sending", "ServerFault", "ServerFile", "ServerLog", "ServerRefused", "Serving", "Shape", "ShardWriter",
-    "ShardsExist", "Share", "Sharing", "Shown", "SparkLake", "Standing", "Stay", "TableFormat", "TableView",
-    "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhySent", "Workbench",
+    "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
+    "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
+    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
+    "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
+    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotForExchanges",
+    "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
+    "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece",
+    "PlannedExchange", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
+    "PolicyHost", "PolicyRefused", "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent",
+    "Quotas", "ReaderLost", "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay",
+    "Reports", "ResidentFacts", "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile",
+    "RulesRefused", "ScryptCost", "SectionHeader", "Sending", "ServerFault", "ServerFile", "ServerLog",
+    "ServerRefused", "Serving", "Shape", "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown",
+    "SparkLake", "Standing", "Stay", "Supposed", "TableFormat", "TableView", "Terms", "ToProvenPeers",
+    "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench",
     "Worth", "WrongArgument", "WrongPassphrase",
-    "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks", "deliver",
-    "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
+    "arrange", "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks",
+    "deliver", "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
-    "holds_keys", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file", "new_secret",
-    "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing", "outcome_of",
-    "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy", "parse_predicate",
-    "parse_served", "parse_time", "parse_who", "policy_in_force", "present", "read_arrangement", "read_cases",
-    "read_facts", "read_goal", "read_part", "read_policy", "read_policy_text", "read_question", "read_rules",
-    "read_server", "read_short_file", "ready_policies", "refuse_rules", "render_diagnostics", "replace_file",
-    "replay_capture", "row_object", "run_sync", "select_reference", "serve_metrics", "show_time",
-    "store_file", "summarize_diagnostics", "table_rows", "tai_from_nanoseconds", "tell_held", "try_policy",
-    "words_of", "write_policy", "write_records",
+    "holds_keys", "introduce", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file",
+    "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing",
+    "outcome_of", "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy",
+    "parse_predicate", "parse_served", "parse_time", "parse_who", "plan_exchange", "policy_in_force",
+    "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
+    "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
+    "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
+    "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
+    "tai_from_nanoseconds", "try_policy", "whom", "why_not_send", "why_send", "words_of", "write_policy",
+    "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
-    "arrangement": ("Arrangement", "PeerGroup", "Terms", "read_arrangement"),
+    "arrangement": ("Arrangement", "PeerGroup", "Terms", "arrange", "read_arrangement"),
     "capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
     "cursors": ("KeptCursors",),
     "exchange": (
@@ -222,6 +228,7 @@ _ROOMS = {
     ),
     "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
     "following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
+    "foresight": ("Supposed",),
     "history": ("note_exchange", "open_history", "policy_in_force"),
     "interlacing": (
         "Asked", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun", "Standing",
@@ -236,7 +243,7 @@ _ROOMS = {
     "layout": ("Block", "cut_blocks", "join_blocks"),
     "metrics": ("Metrics", "serve_metrics"),
     "operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
-    "outcome": ("EXIT_CODES", "Outcome", "outcome_of", "words_of"),
+    "outcome": ("EXIT_CODES", "Introduction", "Outcome", "introduce", "outcome_of", "words_of"),
     "peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
     "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
     "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records", "diff_rehearsals"),
@@ -246,7 +253,8 @@ _ROOMS = {
         "ToProvenPeers", "read_policy_text", "write_policy",
     ),
     "policyparse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
-    "policytrial": ("CaseOutcome", "tell_held", "try_policy"),
+    "policyplan": ("PlannedExchange", "plan_exchange"),
+    "policytrial": ("CaseOutcome", "try_policy"),
     "quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
     "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
@@ -257,13 +265,14 @@ _ROOMS = {
         "parse_predicate", "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics",
         "replace_file", "summarize_diagnostics",
     ),
+    "sending": ("Sending", "Shown", "WhySent", "Worth", "whom"),
     "serverfaults": ("ServerFault", "ServerRefused"),
     "serverfile": ("BadValue", "ServerFile", "parse_served", "read_server"),
     "serverlog": ("Reports", "ServerLog"),
     "serving": ("Serving",),
     "sharing": ("Share", "Sharing"),
     "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
-    "whysent": ("Sending", "Shown", "WhySent", "Worth"),
+    "whysend": ("WhyNotSend", "WhySend", "why_not_send", "why_send"),
     "workbench": (
         "Answers", "Evaluated", "GivenPredicates", "HeldFacts", "NotDerived", "RuleProfile", "Workbench",
         "compile_wanted",

@@ -25,13 +25,14 @@ from lace.errors import LaceError
 from lace.iltp import Address
 from lace.interlace import ExchangeLimits, Link, LocalLimits
 from lace.policy import OperandLimits
+from lace.porcelain.arguments import WrongArgument, check_many
 from lace.porcelain.exchange import ExchangeChoices
-from lace.porcelain.peerpolicy import PolicyBook
+from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyfile import PolicyFile
-from lace.porcelain.policyparse import read_policy
+from lace.porcelain.policyparse import GivenPolicy, read_policy
 from lace.porcelain.quotas import Bounds, DayLimits
 from lace.porcelain.serverfaults import find_server_fault, refuse_server
-from lace.porcelain.serverfile import Given, ServerFile, ServerGroup, read_server
+from lace.porcelain.serverfile import Given, ServerFile, ServerGroup, parse_served, read_server
 from lace.porcelain.visitors import Door, Visitor, Who
 from lace.text import Verifier
 from lace.transports import OPTIONS, Options, Proven, Tls, TransportError, leaf_hash
@@ -105,6 +106,14 @@ class Arrangement:
     log_format: str | None = None
     metrics: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what would be met only when somebody comes."""
+        for policy in (self.policy, *(group.policy for group in self.groups)):
+            if policy is not None and not isinstance(policy, PolicyFile):
+                found = f"a value of type {type(policy).__name__}"
+                wanted = "what read_policy or parse_policy gives; arrange(…) also takes a PolicyBook"
+                raise WrongArgument(name="policy", wanted=wanted, found=found)
+
     @cached_property
     def _by_peer(self) -> dict[Verifier, PeerGroup]:
         return {peer: group for group in self.groups for peer in group.peers}
@@ -153,6 +162,24 @@ class Arrangement:
         return ExchangeChoices(
             stays_open=self.stays_open, limits=limits, local=terms.local, evaluation=terms.evaluation
         )
+
+
+def arrange(addresses: Sequence[str], policy: GivenPolicy | PolicyBook, **more: Any) -> Arrangement:
+    """Arrange a server for some addresses; whoever has a policy of its own in a book is a group of its own.
+
+    `more` are the other fields of an `Arrangement`.
+
+    >>> arrange(["tcp:127.0.0.1:0"], PolicyBook(None)).addresses[0].port
+    0
+    """
+    check_many("addresses", addresses, "addresses to serve, such as tcp:127.0.0.1:0")
+    given = given_policies(policy)
+    book = given if isinstance(given, PolicyBook) else PolicyBook(given)
+    groups = tuple(
+        PeerGroup(f"peer {number}", own, more.get("terms", Terms()), frozenset({peer}))
+        for number, (peer, own) in enumerate(book.by_peer.items(), 1)
+    )
+    return Arrangement(tuple(map(parse_served, addresses)), book.default, groups=groups, **more)
 
 
 def read_arrangement(path: Path | None, given: Sequence[tuple[str, str]] = ()) -> Arrangement:

@@ -59,7 +59,7 @@ from lace.interlace import (
     Schema,
     Settings,
 )
-from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.policy import Module, OperandLimits, Precompiled, Views, read_restriction
 from lace.porcelain.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.clock import now_tai
 from lace.porcelain.cursors import KeptCursors
@@ -76,6 +76,10 @@ SEED_BYTES: Final = 32
 OPENING_BYTES: Final = 1 << 20
 """Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
 some times its bytes before it is understood."""
+ASKS_FOR_NOTHING: Final = read_restriction(
+    "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
+)
+"""What a side that stores nothing holds against every request."""
 
 _log = logging.getLogger("lace.porcelain")
 
@@ -199,8 +203,12 @@ class PolicyHost(Host):
         cursor_key: str | None = None,
         guard: Guard = NOBODY,
         narrows: bool = False,
+        sends_only: bool = False,
     ) -> None:
-        """Answer for a store; `narrows` where facts that no rule of the exchange reads need not be held."""
+        """Answer for a store; `narrows` where facts that no rule of the exchange reads need not be held.
+
+        Where it `sends_only`, nothing is asked for, whatever the policy says.
+        """
         super().__init__(
             store,
             owner=ME,
@@ -220,6 +228,7 @@ class PolicyHost(Host):
         self._share: Share | None = None
         self._guard = guard
         self._narrows = narrows
+        self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
         self.have: frozenset[str] = frozenset()
         """The records of the last evaluation."""
 
@@ -242,9 +251,9 @@ class PolicyHost(Host):
         except LaceError as error:
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
-        self._restrictions = active.restrictions
+        self._restrictions = (*active.restrictions, *self._always)
         with self._sharing.held():
-            reads = excerpt_for(agreed, active.exposure, active.restrictions) if self._narrows else ALL_FACTS
+            reads = excerpt_for(agreed, active.exposure, self._restrictions) if self._narrows else ALL_FACTS
             self._snapshots.narrow(reads)
             return super().prepare(agreed)
 
@@ -317,10 +326,15 @@ class Exchanges:
         *,
         history: History | None = None,
         cursors: MutableMapping[str, Cursor] | None = None,
+        sends_only: bool = False,
     ) -> None:
-        """Share a store; what moves is noted in `history`, what peers advertised remembered in `cursors`."""
+        """Share a store; what moves is noted in `history`, what peers advertised remembered in `cursors`.
+
+        A store that may not be written to `sends_only`: whatever a policy says, nothing is asked for.
+        """
         self.store = store
         self.history = history
+        self._sends_only = sends_only
         self._cursors = cursors
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
@@ -392,6 +406,7 @@ class Exchanges:
             guard=guard,
             # Whoever dials mostly does it again, under the same rules; who is dialled knows no peer's rules.
             narrows=index == 0,
+            sends_only=self._sends_only,
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
         # A server hears much that never becomes an exchange, and strangers must not fill its history.
@@ -412,10 +427,12 @@ class Exchanges:
         )
 
 
-def open_exchanges(store: Store, history: History, beside: Path | None) -> Exchanges:
+def open_exchanges(
+    store: Store, history: History, beside: Path | None, *, sends_only: bool = False
+) -> Exchanges:
     """Return what exchanges of a store share; cursors lie beside the history file, where there is one."""
     cursors = None if beside is None else KeptCursors(cursors_file(beside))
-    return Exchanges(store, history=history, cursors=cursors)
+    return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
 
 
 def _report(fault: StoreError) -> None:

@@ -1,4 +1,4 @@
-"""What a lace does with others: exchanges, and what is noted of them. The other half of `Lace`.
+"""What a lace does with others: exchanges, what they would do, and what is noted of them. Half of `Lace`.
 
 Rules of this file:
 1. What only exchanges need is imported when one begins: most uses of a lace are local.
@@ -7,10 +7,11 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from lace.porcelain.arguments import check_limit, check_reference
+from lace.porcelain.arguments import WrongArgument, check_limit, check_reference, check_secret
 from lace.porcelain.clock import now_tai
 from lace.porcelain.reference import find_record
 from lace.porcelain.times import parse_time
@@ -22,22 +23,45 @@ if TYPE_CHECKING:
     from lace.interlace import InterlaceResult
     from lace.porcelain.exchange import Exchanges
     from lace.porcelain.following import Followed
+    from lace.porcelain.foresight import Supposed
     from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
     from lace.porcelain.operations import Delivery
     from lace.porcelain.peerpolicy import PolicyBook
     from lace.porcelain.policyfile import PolicyFile
     from lace.porcelain.policyparse import GivenPolicy
-    from lace.porcelain.whysent import WhySent
+    from lace.porcelain.rehearsal import Preview, Rehearsal
+    from lace.porcelain.sending import WhySent
+    from lace.porcelain.serving import Serving
+    from lace.porcelain.whysend import WhyNotSend, WhySend
+    from lace.signing import Secret
+
+
+class NotForExchanges(ReadOnly):
+    """An exchange with a store that is only read."""
+
+    code = "exchange/read-only"
+    text = (
+        "{where} can only be read, and an exchange writes: it stores what comes, and notes beside the store"
+        " what leaves, before it leaves; nothing was exchanged. Open it for writing, or name a file elsewhere"
+        " for the notes, send_only=FILE or --send-only FILE: then nothing is asked for, and the store stays"
+        " as it is"
+    )
 
 
 class Exchanging:
     """A store that takes part in exchanges."""
 
-    def __init__(self, store: Store, history: Path | None, read_only: bool) -> None:
-        """Note exchanges in the file `history`; without one they are noted in memory."""
+    def __init__(
+        self, store: Store, history: Path | None, *, read_only: bool = False, sends_only: bool = False
+    ) -> None:
+        """Note exchanges in the file `history`; without one they are noted in memory.
+
+        What is read only has no exchanges, unless it `sends_only`: then `history` is a file elsewhere.
+        """
         self.store = store
         self._history_file = history
         self._read_only = read_only
+        self._sends_only = sends_only
         self._closed = False
         self._history: History | None = None
         self._exchanges: Exchanges | None = None
@@ -52,6 +76,38 @@ class Exchanging:
         check_reference(reference)
         return find_record(self.store, reference)
 
+    def rehearse(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Rehearsal:
+        """Think an exchange through, over this lace as it is; nobody is connected to.
+
+        It loads the facts of the store once: keep what is returned to ask it more than one question.
+        """
+        from lace.porcelain.foresight import rehearse
+
+        self._check_open()
+        return rehearse(self.store, policy, now_tai(), **supposed)
+
+    def preview(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Preview:
+        """Say what an exchange would send, ask for and hold back, and which section holds it."""
+        return self.rehearse(policy, **supposed).preview()
+
+    def why_send(
+        self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
+    ) -> WhySend:
+        """Say why a record would be sent to a peer, in the rules of both sides."""
+        from lace.porcelain.whysend import why_send
+
+        record = self.find(reference)
+        return why_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
+
+    def why_not_send(
+        self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
+    ) -> WhyNotSend:
+        """Say what would hold a record back from a peer, and which atom of which rule fails."""
+        from lace.porcelain.whysend import why_not_send
+
+        record = self.find(reference)
+        return why_not_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
+
     @property
     def kept(self) -> History:
         """Where exchanges with this lace are noted."""
@@ -59,7 +115,8 @@ class Exchanging:
         if self._history is None:
             from lace.porcelain.history import open_history
 
-            self._history = open_history(self._history_file, read_only=self._read_only)
+            only_read = self._read_only and not self._sends_only
+            self._history = open_history(self._history_file, read_only=only_read)
         return self._history
 
     def history(
@@ -86,7 +143,7 @@ class Exchanging:
         Of one that goes on, what moved before that time is forgotten. Records stay where they are.
         """
         time = parse_time(before, now_tai())
-        if not self._read_only:
+        if not self._read_only or self._sends_only:
             return self.kept.forget_before(time)
         self._check_open()
         # A lake is opened for reading, and its history is a file beside it.
@@ -132,7 +189,7 @@ class Exchanging:
             from lace.porcelain.exchange import open_exchanges
 
             file = None if self._read_only else self._history_file
-            self._exchanges = open_exchanges(self.store, self.kept, file)
+            self._exchanges = open_exchanges(self.store, self.kept, file, sends_only=self._sends_only)
         return self._exchanges
 
     def interlace(
@@ -146,7 +203,7 @@ class Exchanging:
         """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
         from lace.porcelain.interlacing import open_interlacing
 
-        self._check_storing()
+        self._check_noting()
         return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
 
     def sync(
@@ -172,10 +229,32 @@ class Exchanging:
         from lace.porcelain.peerpolicy import given_policies
 
         check_asked(asked)
-        self._check_storing()
+        self._check_noting()
         # Read now: whoever calls is told what is wrong, and not who iterates.
         ours = given_policies(policy)
         return follow_in_thread(lambda: self.interlace(address, ours, stays_open=True, **asked))
+
+    def serve(
+        self,
+        *addresses: str,
+        policy: GivenPolicy | PolicyBook,
+        sign: Secret | None = None,
+        prove_in_clear: bool = False,
+    ) -> AbstractAsyncContextManager[Serving]:
+        """Serve this lace while a block lasts: `async with lace.serve("tcp:127.0.0.1:0", policy=…)`.
+
+        `sign` proves to peers who we are. Lists, quotas and other limits are those of an `Arrangement`, which
+        `Serving(lace.exchanges, arrangement).open()` serves.
+        """
+        from lace.porcelain.arrangement import arrange
+        from lace.porcelain.serving import Serving
+
+        check_secret(sign)
+        self._check_noting()
+        arrangement = arrange(addresses, policy, prove_in_clear=prove_in_clear)
+        if not addresses:
+            raise WrongArgument(name="address", wanted="one or more, such as tcp:127.0.0.1:0", found="none")
+        return Serving(self.exchanges, arrangement, secret=sign).open()
 
     def fetch(
         self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
@@ -184,7 +263,8 @@ class Exchanging:
         from lace.porcelain.operations import fetch, select_reference
 
         check_reference(reference)
-        self._check_storing()
+        if self._read_only:
+            raise ReadOnly(where=self._where, reason="what is fetched is stored")
         return fetch(self.exchanges, address, select_reference(reference), policy, **asked)
 
     def deliver(
@@ -193,6 +273,7 @@ class Exchanging:
         """Bring records of this lace to one elsewhere, and say what became of each."""
         from lace.porcelain.operations import deliver
 
+        self._check_noting()
         return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
 
     def close(self) -> None:
@@ -208,10 +289,10 @@ class Exchanging:
         if self._closed:
             raise StoreClosed(where=self._where)
 
-    def _check_storing(self) -> None:
-        # Said before anybody is connected to: what has left by then is not noted anywhere.
-        if self._read_only:
-            raise ReadOnly(where=self._where, reason="it was opened for reading, and an exchange stores")
+    def _check_noting(self) -> None:
+        # Said before anybody is connected to: what has left by then would not be noted anywhere.
+        if self._read_only and not self._sends_only:
+            raise NotForExchanges(where=self._where)
 
     def _stored(self, reference: str) -> RecordId:
         record_id = self.find(reference)

@@ -31,7 +31,7 @@ from lace.interlace import ExchangeLimits, InterlaceResult, LocalLimits
 from lace.policy import Module
 from lace.porcelain.arguments import SECRET, Kind, check_kinds, check_options, check_text
 from lace.porcelain.exchange import CHOICES, ExchangeChoices, ExchangeEnd, Exchanges
-from lace.porcelain.outcome import Outcome, outcome_of
+from lace.porcelain.outcome import Introduction, Outcome, introduce, outcome_of
 from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.policyparse import GivenPolicy
@@ -188,6 +188,11 @@ class Interlacing:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_SECONDS if soon else None):
                     await self._around.aclose()
+
+    @property
+    def introduced(self) -> Introduction:
+        """What the peer is told about who we are; `words_of` knows more about a refusal with it."""
+        return introduce(self.address, self._choices.secret, prove_in_clear=self._prove_in_clear)
 
     @property
     def proven(self) -> Proven:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack
+from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack, overload
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
@@ -53,7 +53,7 @@ from lace.porcelain.table import (
 )
 from lace.porcelain.times import parse_time
 from lace.porcelain.transfer import BATCH_RECORDS, Importer, ImportProgress, ImportReport
-from lace.record import Record, RecordLimits, make_blob, make_plex, make_seal, parse_record
+from lace.record import Blob, Plex, Record, RecordLimits, Seal, make_blob, make_plex, make_seal, parse_record
 from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
 from lace.stores import (
     MemoryStore,
@@ -65,6 +65,7 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Verification,
+    file_faults,
     find_sources,
 )
 from lace.text import RecordId, is_foreign_record_id
@@ -89,6 +90,17 @@ class BlobStaysBare(InputError):
 def new_secret() -> Secret:
     """Make a signing secret out of fresh randomness."""
     return Secret(secrets.token_bytes(SECRET_BYTES))
+
+
+class Details(TypedDict, total=False):
+    """What a record with a place says besides."""
+
+    tai: str | None
+    """Its time: TAI text, or a time that people type; None is now."""
+    extra: Iterable[tuple[str, str]]
+    """Other headers: pairs of name and value."""
+    links: Iterable[str | tuple[str, str]]
+    """What it links to: a target, or (data, target)."""
 
 
 class Choices(TypedDict, total=False):
@@ -122,17 +134,20 @@ class Lace(Exchanging):
         journal: Path | None = None,
         history: Path | None = None,
         read_only: bool = False,
+        sends_only: bool = False,
     ) -> None:
         """Work with a store that is open already, or with a new one in memory.
 
         `journal` is the folder that remembers how far an interrupted import came, and `history` the file
-        that exchanges are noted in; without one they are noted in memory.
+        that exchanges are noted in; without one they are noted in memory. A lace that `sends_only` stores
+        nothing of what it could get in an exchange, and asks for nothing.
         """
         check_store(store)
         super().__init__(
             MemoryStore() if store is None else store,
             history,
-            read_only or bool(getattr(store, "read_only", False)),
+            read_only=read_only or bool(getattr(store, "read_only", False)),
+            sends_only=sends_only,
         )
         self._journal = None if journal is None else Journal(journal)
 
@@ -147,12 +162,26 @@ class Lace(Exchanging):
         return cls(store, journal=imports_folder(file), history=history_file(file))
 
     @classmethod
-    def open(cls, path: str | Path = ".", *, read_only: bool = False, admit_inner: bool = False) -> Lace:
+    def open(
+        cls,
+        path: str | Path = ".",
+        *,
+        read_only: bool = False,
+        admit_inner: bool = False,
+        send_only: str | Path | None = None,
+    ) -> Lace:
         """Open the lace of a folder, or a store file.
 
-        `admit_inner` also stores the records inside a Plex or Seal in their own right.
+        `admit_inner` also stores the records inside a Plex or Seal in their own right. `send_only` names a
+        file for notes of exchanges: the store is only read, and its exchanges send and ask for nothing.
         """
         file = store_file(check_path(Path(path)))
+        if send_only is not None:
+            notes = check_path(Path(send_only))
+            with file_faults(notes), notes.open("ab"):
+                pass  # an exchange does not stop for notes that cannot be kept; here they are asked for
+            store = SqliteStore(file, create=False, read_only=True)
+            return cls(store, history=notes, read_only=True, sends_only=True)
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         journal = None if read_only else imports_folder(file)
         return cls(store, journal=journal, history=history_file(file), read_only=read_only)
@@ -171,6 +200,20 @@ class Lace(Exchanging):
         lake = open_lake(path)
         return cls(LakeStore(lake, version), history=lake_history_file(lake, inbox), read_only=True)
 
+    @overload
+    def make(self, data: bytes) -> Blob: ...
+    @overload
+    def make(
+        self, data: bytes, *, group: str, app: str, name: str, sign: Secret, **details: Unpack[Details]
+    ) -> Seal: ...
+    @overload
+    def make(
+        self, data: bytes, *, group: str, app: str, name: str, sign: None = None, **details: Unpack[Details]
+    ) -> Plex: ...
+    @overload
+    def make(
+        self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
+    ) -> Plex | Seal: ...
     def make(
         self,
         data: bytes,
@@ -178,34 +221,26 @@ class Lace(Exchanging):
         group: str | None = None,
         app: str | None = None,
         name: str | None = None,
-        tai: str | None = None,
-        extra: Iterable[tuple[str, str]] = (),
-        links: Iterable[str | tuple[str, str]] = (),
         sign: Secret | None = None,
+        **details: Unpack[Details],
     ) -> Record:
-        """Make a record without storing it: a Blob, with a place a Plex, signed a Seal.
+        """Make a record without storing it: a Blob, with a place a Plex, signed a Seal."""
+        return self._make(data, {"group": group, "app": app, "name": name}, sign, details)
 
-        A time may be TAI text or one that people type; without one it is now. A link is a target, or
-        (data, target).
-        """
-        check_data(data)
-        check_secret(sign)
-        check_many("links", links, "a list of targets, or of pairs (data, target)")
-        headers = [*check_pairs(extra), *((LINK_HEADER, self._link(link)) for link in links)]
-        if group is None and app is None and name is None:
-            for what, given in (("headers", headers), ("time", tai), ("signature", sign)):
-                if given:
-                    raise BlobStaysBare(what=what)
-            return make_blob(data)
-        if group is None or app is None or name is None:
-            parts = {"group": group, "app": app, "name": name}
-            raise HalfAPlace(missing=next(part for part, given in parts.items() if given is None))
-        for part, given in (("group", group), ("app", app), ("name", name)):
-            check_text(part, given)
-        time = now_tai() if tai is None else parse_time(tai, now_tai())
-        plex = make_plex(group, app, name, time, data, headers)
-        return plex if sign is None else make_seal(plex, sign, secrets.token_bytes(AUX_BYTES))
-
+    @overload
+    def put(self, data: bytes) -> Blob: ...
+    @overload
+    def put(
+        self, data: bytes, *, group: str, app: str, name: str, sign: Secret, **details: Unpack[Details]
+    ) -> Seal: ...
+    @overload
+    def put(
+        self, data: bytes, *, group: str, app: str, name: str, sign: None = None, **details: Unpack[Details]
+    ) -> Plex: ...
+    @overload
+    def put(
+        self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
+    ) -> Plex | Seal: ...
     def put(
         self,
         data: bytes,
@@ -213,17 +248,39 @@ class Lace(Exchanging):
         group: str | None = None,
         app: str | None = None,
         name: str | None = None,
-        tai: str | None = None,
-        extra: Iterable[tuple[str, str]] = (),
-        links: Iterable[str | tuple[str, str]] = (),
         sign: Secret | None = None,
+        **details: Unpack[Details],
     ) -> Record:
         """Make a record, store it and return it when it is durable."""
-        record = self.make(
-            data, group=group, app=app, name=name, tai=tai, extra=extra, links=links, sign=sign
-        )
+        record = self._make(data, {"group": group, "app": app, "name": name}, sign, details)
         self.store.put(record)
         return record
+
+    def _make(
+        self, data: bytes, place: dict[str, str | None], sign: Secret | None, details: Details
+    ) -> Record:
+        check_options(details, {*Details.__annotations__, *place, "sign"})
+        check_data(data)
+        check_secret(sign)
+        links, tai = details.get("links", ()), details.get("tai")
+        check_many("links", links, "a list of targets, or of pairs (data, target)")
+        headers = [
+            *check_pairs(details.get("extra", ())),
+            *((LINK_HEADER, self._link(link)) for link in links),
+        ]
+        given = {part: text for part, text in place.items() if text is not None}
+        if not given:
+            for what, bare in (("headers", headers), ("time", tai), ("signature", sign)):
+                if bare:
+                    raise BlobStaysBare(what=what)
+            return make_blob(data)
+        if missing := [part for part in place if part not in given]:
+            raise HalfAPlace(missing=missing[0])
+        for part, text in given.items():
+            check_text(part, text)
+        time = now_tai() if tai is None else parse_time(tai, now_tai())
+        plex = make_plex(given["group"], given["app"], given["name"], time, data, headers)
+        return plex if sign is None else make_seal(plex, sign, secrets.token_bytes(AUX_BYTES))
 
     def put_records(self, records: Iterable[Record]) -> list[Stored]:
         """Store records in one commit, all or none."""

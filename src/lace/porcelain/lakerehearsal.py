@@ -28,7 +28,7 @@ from lace.policy import (
     Running,
     Views,
 )
-from lace.porcelain.policyfile import PolicyFile
+from lace.porcelain.policyparse import GivenPolicy
 from lace.porcelain.rehearsal import ME, Rehearsal
 
 if TYPE_CHECKING:
@@ -45,10 +45,14 @@ def fits_in_memory(version: Snapshot) -> bool:
 class LakeRehearsal(Rehearsal):
     """One side of an exchange, over one version of a lake."""
 
-    def __init__(self, version: Snapshot, session: Session, ours: PolicyFile, **how: Any) -> None:
+    def __init__(self, version: Snapshot, session: Session, ours: GivenPolicy, **how: Any) -> None:
         """Take a version, and what else a `Rehearsal` takes."""
         self._version, self._session = version, session
         super().__init__(_Later(self), ours, **how)
+
+    def under(self, policy: GivenPolicy) -> LakeRehearsal:
+        """Return the same exchange over the same records under another policy of ours."""
+        return LakeRehearsal(self._version, self._session, policy, **self._how)
 
     @cached_property
     def rehearsing(self) -> Rehearsing:

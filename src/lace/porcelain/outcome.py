@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final, NamedTuple
 
-from lace.errors import EngineError, LocalProtocolError
-from lace.interlace import Cause, InterlaceResult
+from lace.errors import EngineError, LaceError, LocalProtocolError
+from lace.interlace import Cause, InterlaceResult, Link, PreparedPolicyRefused
+from lace.signing import Secret
+from lace.text import Verifier
+
+ITS_LOG: Final = "its log says which"
+NOBODY_THERE: Final = "nothing was agreed on before: is there a lace at the other end, and does it still run?"
+AT_THE_DOOR: Final = (
+    "the peer closed before a plan was agreed on: it may not serve whoever comes from here, have as many"
+    f" exchanges as it allows, or be about to stop; try again later; {ITS_LOG}"
+)
+AFTER_THE_PLAN: Final = "the peer closed after the plan was agreed on, and before anything was exchanged"
 
 
 class Outcome(Enum):
@@ -68,19 +79,63 @@ def outcome_of(result: InterlaceResult) -> Outcome:
     return _BY_CAUSE[result.cause]
 
 
-def words_of(result: InterlaceResult) -> str | None:
-    """Return why an exchange did not converge, in a sentence; None where it did."""
+class Introduction(NamedTuple):
+    """What a peer could know about who we are."""
+
+    verifier: Verifier | None = None
+    """Whom we prove to be, where we do."""
+    withheld: bool = False
+    """Whether we have a key and did not show it: the connection is in clear."""
+
+
+def introduce(address: str, sign: Secret | None = None, *, prove_in_clear: bool = False) -> Introduction:
+    """Say what a peer at an address is told about who we are.
+
+    >>> introduce("tcp:example.com", Secret(bytes(range(32)))).withheld
+    True
+    >>> introduce("unix:/run/lace.sock", Secret(bytes(range(32)))).verifier
+    'V.OEL2sxn4GhPnCm_bU7hnAPU0Q0gVS8KxFlNg3zfHT2O.H3'
+    """
+    if sign is None:
+        return Introduction()
+    scheme = address.partition(":")[0]
+    shown = Link(transport=address, encrypted=scheme == "wss", prove_in_clear=prove_in_clear).may_prove
+    return Introduction(sign.verifier) if shown else Introduction(withheld=True)
+
+
+def words_of(result: InterlaceResult, introduced: Introduction | None = None) -> str | None:
+    """Return why an exchange did not converge, in a sentence; None where it did.
+
+    Who closes does not say why. What may be the reason follows from how far it came, and from how we
+    introduced ourselves, where that is given.
+    """
     error = result.error
     if error is not None:
-        # What a machine wraps says less than what it wraps.
         cause = error.__cause__
-        code = getattr(cause, "code", None)
-        return f"{error} [{code or error.code}]"
+        # What a machine wraps says less than what it wraps.
+        if isinstance(error, PreparedPolicyRefused) and isinstance(cause, LaceError):
+            error = cause
+        words = f"{error} [{getattr(cause, 'code', None) or error.code}]"
+        lost_at_once = result.cause is Cause.PEER_LOST and result.exchange_plan_id is None
+        return f"{words}; {NOBODY_THERE}" if lost_at_once else words
     if result.cause is not Cause.PEER_CLOSED:
         return None
-    if outcome_of(result) is Outcome.REFUSED:
+    if outcome_of(result) is not Outcome.REFUSED:
+        return "the peer closed before both sides were done"
+    if result.exchange_plan_id is None:
+        return AT_THE_DOOR
+    return f"{AFTER_THE_PLAN}: {_perhaps(introduced)}, or our rules cost it more than it allows; {ITS_LOG}"
+
+
+def _perhaps(introduced: Introduction | None) -> str:
+    """Say what a peer may have against us."""
+    if introduced is None:
+        return "it may not serve us, or have no policy for us"
+    if introduced.verifier is not None:
+        return f"it may not serve {introduced.verifier}, whom we proved to be, or have no policy for it"
+    if introduced.withheld:
         return (
-            "the peer closed before anything was exchanged: its policy may not be for us, or our rules cost"
-            " it more than it allows; its log says which"
+            "it may serve only whom it knows, and our key was not shown on a connection in clear"
+            " (where both sides say prove-in-clear it is)"
         )
-    return "the peer closed before both sides were done"
+    return "it may serve only whom it knows, and we proved nothing (--sign-as, or sign=, shows a key)"

@@ -104,8 +104,8 @@ def diff_records(
     theirs: PolicyFile | None = None,
 ) -> RecordChanges:
     """Return what a change of policy means for the records that are here, in an exchange with a peer."""
-    old, new = (Rehearsal(records, policy, peer=peer, theirs=theirs) for policy in (before, after))
-    return diff_rehearsals(old, new)
+    old = Rehearsal(records, before, peer=peer, theirs=theirs)
+    return diff_rehearsals(old, old.under(after))
 
 
 def diff_rehearsals(old: Rehearsal, new: Rehearsal) -> RecordChanges:

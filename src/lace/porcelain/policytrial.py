@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lace.datalog import show_proof, show_why_not
-from lace.policy import Held
+from lace.datalog import show_proof
 from lace.porcelain.policycases import ASK, HAVE, SEND, PolicyCase, PolicyScene
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.policyparse import read_policy
-from lace.porcelain.rehearsal import BY_EXPOSE, Rehearsal
-
-WIDTH = 400
+from lace.porcelain.rehearsal import Rehearsal
+from lace.porcelain.whysend import WIDTH, explain_held
 
 
 class CaseOutcome(NamedTuple):
@@ -87,22 +85,5 @@ def _outcome(rehearsal: Rehearsal, case: PolicyCase) -> CaseOutcome:
     held = (rehearsal.why_not_send if case.is_here else rehearsal.why_not_request)(case.record)
     parts = rehearsal.held_by(held)
     passed = not wanted and (case.by is None or case.by in parts)
-    return CaseOutcome(
-        case, passed, f"{did} by {', '.join(parts)}", [] if passed else list(tell_held(rehearsal, held))
-    )
-
-
-def tell_held(rehearsal: Rehearsal, held: Held, **size: int) -> Iterator[str]:
-    """Yield what holds a record back, for people, line by line."""
-    size = {"width": WIDTH, **size}
-    if BY_EXPOSE in rehearsal.held_by(held):
-        words = rehearsal.words
-        yield f"{words}." if words else "The record is not exposed to this peer."
-        for section, answer in rehearsal.why_not_exposed(held.record):
-            yield f"{rehearsal.ours.place(section)}:"
-            yield from show_why_not(answer, **size).split("\n")
-    for answer in held.reasons:
-        holding = rehearsal.section_of(answer.fact[0])
-        if holding is not None:
-            yield f"{rehearsal.ours.place(holding)}:"
-        yield from show_why_not(answer, **size).split("\n")
+    reasons = [] if passed else list(explain_held(rehearsal, held, here=case.is_here).obstacles())
+    return CaseOutcome(case, passed, f"{did} by {', '.join(parts)}", reasons)

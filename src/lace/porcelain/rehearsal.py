@@ -1,6 +1,6 @@
 """An exchange that is thought through and not held: what a policy would send to a peer, and what it holds.
 
-    rehearsal = Rehearsal(facts.database, policy, peer=verifier)
+    rehearsal = lace.rehearse(policy, peer=verifier)
     rehearsal.preview().may_send
     rehearsal.why_send(record)
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lace.algebra import LIMITS
 from lace.datalog import (
@@ -81,8 +81,8 @@ class Preview(NamedTuple):
     selected: AbstractSet[str]
     """What our own policy selects."""
     may_send: AbstractSet[str]
-    may_request: AbstractSet[str]
-    """What may be asked for and is not here."""
+    may_request: AbstractSet[str] | None
+    """What may be asked for and is not here; None where it is not known what the peer advertises."""
     held: tuple[HeldBack, ...]
 
 
@@ -99,13 +99,21 @@ class Rehearsal:
         here: Verifier | None = None,
         side: int = 0,
         runtime: Iterable[Fact] = (),
-        advertised: Iterable[Fact] = (),
+        advertised: Iterable[Fact] | None = None,
     ) -> None:
-        """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing."""
+        """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing.
+
+        Where `advertised` is None, it is not known what the peer advertises.
+        """
         check_offers("records", records, "evaluate", "facts in memory: ResidentFacts(lace.store).database")
         ours = self.ours = given_policy(ours)
         self.peer = peer
         self.side = side
+        runtime, claims = tuple(runtime), None if advertised is None else tuple(advertised)
+        self._how: dict[str, Any] = {
+            "peer": peer, "theirs": theirs, "here": here, "side": side, "runtime": runtime,
+            "advertised": claims,
+        }  # fmt: skip
         self._composed = ours.operand(peer)
         wanted = read_module(WANTS_ALL) if theirs is None else given_policy(theirs).operand(here).module
         own = self._composed.module
@@ -125,7 +133,12 @@ class Rehearsal:
         self.viewer = self._policy.viewer
         known: list[Fact] = [("Peer", peer)] if peer else []
         known += [("Here", here)] if here else []
-        self.snapshot = Snapshot(records, (*runtime, *known), advertised)
+        self.snapshot = Snapshot(records, (*runtime, *known), claims or ())
+        self._knows_peer = claims is not None
+
+    def under(self, policy: GivenPolicy) -> Rehearsal:
+        """Return the same exchange over the same records under another policy of ours."""
+        return Rehearsal(self.snapshot.records, policy, **self._how)
 
     @cached_property
     def decision(self) -> Decision:
@@ -189,7 +202,7 @@ class Rehearsal:
             len(have) if view is None else len(have & view),
             selected,
             self.may_send,
-            self.may_request - have,
+            self.may_request - have if self._knows_peer else None,
             tuple(each for each in self._held(have, selected) if each.records),
         )
 

@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import islice
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from lace.algebra import LIMITS
 from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
-from lace.drive import Account, Agreement, ExchangeEntry, History, Passage, Role, Section, Way, is_peer
+from lace.drive import Account, Agreement, History, Passage, Role, Section, Way, is_peer
 from lace.engines import Database
 from lace.errors import LaceError
 from lace.facts import Fact, Segment
@@ -42,6 +41,7 @@ from lace.policy import (
     read_module,
     read_restriction,
 )
+from lace.porcelain.sending import Sending, Shown, WhySent, Worth
 from lace.stores import Added, Store, Version
 from lace.text import RecordId
 
@@ -59,74 +59,6 @@ class Remembering(Protocol):
     def as_of(self, version: Version) -> Store | None:
         """Return the store in an earlier state; None where that cannot be had any more."""
         ...
-
-
-class Worth(Enum):
-    """What an explanation is worth."""
-
-    AS_IT_WAS = "as it was"
-    """Over exactly the records, rules and facts of that moment."""
-    MADE_AGAIN = "made again"
-    """Over what is left of the records of that moment."""
-    NOT_MADE = "not made again"
-    """What decided is gone, or was never kept."""
-    NOT_ASKED = "not explained"
-    """Older than the newest that were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A section that showed a record to a viewer, and the rule of it that did."""
-
-    section: str
-    rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """One time that a record left."""
-
-    passage: Passage
-    entry: ExchangeEntry
-    agreement: Agreement | None
-    worth: Worth = Worth.NOT_ASKED
-    words: tuple[str, ...] = ()
-    """What a reader should know about the explanation."""
-    proof: Proof | None = None
-    selected_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """The rules of the two operands that selected the record: ours, then the peer's; several where an operand
-    is composed of parts."""
-    shown_by: tuple[Shown, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the sending as a program reads it."""
-        passage, entry, agreed = self.passage, self.entry, self.agreement
-        return {
-            "exchange": passage.number, "certain": passage.way is Way.LEFT, "at": passage.at,
-            "peer": entry.peer, "viewer": None if agreed is None else agreed.viewer,
-            "address": entry.address, "plan": None if agreed is None else agreed.plan,
-            "epoch": passage.epoch, "loop": passage.loop, "tick": passage.tick,
-            "worth": self.worth.value, "words": list(self.words),
-            "selected_by": {"ours": list(self.selected_by[0]), "peer": list(self.selected_by[1])},
-            "shown_by": [{"section": each.section, "rule": each.rule} for each in self.shown_by],
-            "proof": self.proof and self.proof.to_json(),
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class WhySent:
-    """Everything that a history knows about one record."""
-
-    record: RecordId
-    sendings: tuple[Sending, ...]
-    """The newest first."""
-    others: tuple[tuple[Passage, ExchangeEntry], ...]
-    """How it came, was rejected, or was asked for in vain; the oldest first."""
-
-    @property
-    def came(self) -> tuple[tuple[Passage, ExchangeEntry], ...]:
-        """How it came, where it did."""
-        return tuple(each for each in self.others if each[0].way is Way.CAME)
 
 
 def why_sent(

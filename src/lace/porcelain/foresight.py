@@ -1,0 +1,113 @@
+"""What an exchange would do, asked before there is one: how it is supposed to be, over the facts of a store.
+
+Rules of this file:
+1. Whatever is not said is not known or not proven: the peer is anybody, and wants everything.
+2. Both sides read the same clock, and are told the same about what is between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+
+from lace.errors import TextError
+from lace.facts import Fact
+from lace.porcelain.arguments import WrongArgument, check_many, check_offers, check_options
+from lace.porcelain.peerpolicy import PolicyBook, given_policies
+from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
+from lace.porcelain.rehearsal import WANTS_ALL, Rehearsal
+from lace.porcelain.resident import ResidentFacts
+from lace.porcelain.workbench import given_fact
+from lace.stores import Store
+from lace.text import Tai, Verifier, parse_verifier
+
+if TYPE_CHECKING:
+    from lace.pipeline import Session
+    from lace.porcelain.lace import Lace
+
+TIMES: Final = ("StartTAI", "TickTAI")
+SHARES_ALL: Final = f"[select]\n{WANTS_ALL}\n[expose selected]\n"
+"""The policy of a peer of which only the records are known."""
+
+
+class Supposed(TypedDict, total=False):
+    """How an exchange is supposed to be, besides our policy; what is left out is not known or not proven."""
+
+    peer: str | None
+    """The verifier that the peer proves; None proves nothing."""
+    here: str | None
+    """The verifier that we prove."""
+    theirs: GivenPolicy | None
+    """The policy of the peer, else one that wants everything."""
+    there: Lace | None
+    """The lace of the peer, where it is at hand: then it is known what it would advertise."""
+    advertised: Iterable[Fact | str] | None
+    """What the peer advertises, where it is known otherwise: `Advertised` and `AdvertisedField` facts, as
+    tuples or as text."""
+    encrypted: bool
+    """Whether the transport is encrypted."""
+    runtime: Iterable[Fact | str]
+    """Other facts about the exchange, such as `("Transport", "…")`; the times are those of now."""
+    session: Session | None
+    """Of Spark, for a lake that has more facts than fit in memory."""
+
+
+def rehearse(
+    store: Store, policy: GivenPolicy | PolicyBook, now: Tai, **supposed: Unpack[Supposed]
+) -> Rehearsal:
+    """Think an exchange through over a store as it is."""
+    check_options(supposed, Supposed.__annotations__)
+    peer, here = _verifier("peer", supposed.get("peer")), _verifier("here", supposed.get("here"))
+    given, named = given_policies(policy), supposed.get("theirs")
+    ours = given.policy(peer) if isinstance(given, PolicyBook) else given
+    theirs = None if named is None else given_policy(named)
+    runtime = _runtime(supposed.get("runtime", ()), now, encrypted=supposed.get("encrypted", False))
+    claims, there = supposed.get("advertised"), supposed.get("there")
+    advertised = None if claims is None else _facts("advertised", claims)
+    if there is not None:
+        check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")
+        facts = ResidentFacts(there.store).database
+        their_policy = theirs or parse_policy(SHARES_ALL, "the peer")
+        other = Rehearsal(facts, their_policy, peer=here, theirs=ours, here=peer, side=1, runtime=runtime)
+        advertised = [*(advertised or ()), *other.advertise(there.store)]
+    make = _rehearsals_over(store, supposed.get("session"))
+    return make(ours, peer=peer, here=here, theirs=theirs, runtime=runtime, advertised=advertised)
+
+
+def _rehearsals_over(store: Store, session: Session | None) -> Callable[..., Rehearsal]:
+    """Return what makes rehearsals over a store: in this process, or on Spark over a lake."""
+    if session is None:
+        return partial(Rehearsal, ResidentFacts(store).database)
+    from lace.pipeline import LakeStore
+    from lace.porcelain.lakerehearsal import LakeRehearsal
+
+    if not isinstance(store, LakeStore):
+        found = f"one for a {type(store).__name__}"
+        raise WrongArgument(name="session", wanted="for what Lace.open_lake opened", found=found)
+    return partial(LakeRehearsal, store.snapshot, session)
+
+
+def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[Fact]:
+    """Return what is known about the exchange besides who takes part; both begin and tick now."""
+    facts = _facts("runtime", given)
+    if encrypted:
+        facts.append(("TransportEncrypted",))
+    told = {fact[0] for fact in facts}
+    return [*facts, *((name, now) for name in TIMES if name not in told)]
+
+
+def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:
+    check_many(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")
+    return [given_fact(each) for each in given]
+
+
+def _verifier(name: str, given: object) -> Verifier | None:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        with suppress(TextError):
+            return parse_verifier(given)
+    wanted = "a verifier V.….H3, such as secret.verifier, or None for somebody who proves nothing"
+    raise WrongArgument(name=name, wanted=wanted, found=repr(given)[:60])

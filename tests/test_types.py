@@ -1,0 +1,65 @@
+"""What a type checker says about calls: a wrong combination is told before anything runs.
+
+Rules of this file:
+1. A call that is wrong stands in a line that ends with `# wrong`; no other line is complained about.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+api = pytest.importorskip("mypy.api", reason="the dev extra is not installed")
+
+ROOT = Path(__file__).parent.parent
+
+CALLS = """\
+from typing import assert_type
+from lace import Lace, Secret
+from lace.porcelain import parse_policy
+from lace.record import Blob, Plex, Seal
+
+def calls(lace: Lace, key: Secret, perhaps: Secret | None) -> None:
+    assert_type(lace.put(b"x"), Blob)
+    assert_type(lace.put(b"x", group="u", app="a", name="n"), Plex)
+    assert_type(lace.put(b"x", group="u", app="a", name="n", sign=None), Plex)
+    assert_type(lace.put(b"x", group="u", app="a", name="n", tai="now", links=["//u//a//m"]), Plex)
+    assert_type(lace.put(b"x", group="u", app="a", name="n", sign=key, extra=[("Tag", "t")]), Seal)
+    assert_type(lace.put(b"x", group="u", app="a", name="n", sign=perhaps), Plex | Seal)
+    assert_type(lace.make(b"x"), Blob)
+    assert_type(lace.make(b"x", group="u", app="a", name="n", sign=key), Seal)
+    lace.put("x")  # wrong
+    lace.put(b"x", group="u")  # wrong
+    lace.put(b"x", group="u", app="a")  # wrong
+    lace.put(b"x", sign=key)  # wrong
+    lace.put(b"x", tai="now")  # wrong
+    lace.put(b"x", extra=[("Tag", "t")])  # wrong
+    lace.put(b"x", group="u", app="a", name="n", sign="me")  # wrong
+    lace.put(b"x", group="u", app="a", name="n", key=key)  # wrong
+    lace.make(b"x", group="u", name="n")  # wrong
+
+def looks(lace: Lace) -> None:
+    policy = parse_policy("")
+    lace.preview(policy, peer=None, encrypted=True, there=lace)
+    len(lace.preview(policy).may_request)  # wrong
+    lace.preview(policy, adverts=[])  # wrong
+    lace.why_send("x")  # wrong
+    lace.sync("tcp:x", policy, require_peer="V.")  # wrong
+"""
+
+
+def test_wrong_calls_are_type_errors_and_right_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
+    file = tmp_path / "calls.py"
+    file.write_text(CALLS, encoding="utf-8")
+    # The cache of `make check` is used where it is there.
+    config = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
+    said, faults, _ = api.run([*config, "--no-error-summary", str(file)])
+    assert not faults
+    told = {int(number) for number in re.findall(r"^\S*calls\.py:(\d+): error", said, re.M)}
+    wrong = {number for number, line in enumerate(CALLS.splitlines(), 1) if line.endswith("# wrong")}
+    assert told == wrong, said
