@@ -3,7 +3,7 @@
 Rules of this file:
 1. 050: "A side may request record P only when MayRequest(P) and Advertised(P, S_peer) and not Have(P)".
 2. 050: "do not send P unless MaySend(P) and Have(P) are true at send time".
-3. Limits cut a list in the order of its ids, as a live sender and a live asker do.
+3. Limits cut a list in the order of its payloads, as a live sender and a live asker do.
 """
 
 from __future__ import annotations
@@ -101,28 +101,20 @@ class Weighing:
 class Weight(NamedTuple):
     """How much the records of one list are."""
 
-    sizes: Mapping[str, int]
-    """Bytes by record type."""
+    bytes: int
     places: Places
-
-    @property
-    def bytes(self) -> int:
-        """All of them."""
-        return sum(self.sizes.values())
 
 
 def weigh(job: Weighing, asked: IdList) -> Weight:
     """Return how many bytes the records of a list have, and where they belong."""
     wanted = asked.read()
-    sizes: Counter[str] = Counter()
     records: Counter[tuple[str, str]] = Counter()
     weights: Counter[tuple[str, str]] = Counter()
-    columns = ["id", "type", "size", "group", "app"]
+    columns = ["id", "size", "group", "app"]
     batches = list(read_rows(job.sender, job.records, asked.low, asked.high, columns, exact=False))
     rows = pa.Table.from_batches(batches, pa.schema([TABLES["records"].schema.field(c) for c in columns]))
     rows = rows.filter(among(rows.column(0), wanted))
-    for letter, size, group, app in zip(*(c.to_pylist() for c in rows.columns[1:]), strict=True):
-        sizes[letter] += size
+    for size, group, app in zip(*(c.to_pylist() for c in rows.columns[1:]), strict=True):
         place = (NOWHERE, "") if group is None else (group, app)
         records[place] += 1
         weights[place] += size
@@ -131,14 +123,13 @@ def weigh(job: Weighing, asked: IdList) -> Weight:
     rest = records.keys() - found.keys()
     if rest:
         found[ELSEWHERE, ""] = sum(records[p] for p in rest), sum(weights[p] for p in rest)
-    return Weight(dict(sizes), found)
+    return Weight(sum(weights.values()), found)
 
 
 class Fitting(NamedTuple):
-    """A question: how many records of one type, in their order, fit into so many bytes."""
+    """A question: how many records of a list, in their order, fit into so many bytes."""
 
     asked: IdList
-    letter: str
     room: int
     pauses: bool
     """Whether the one that passes the room is counted too."""
@@ -147,12 +138,12 @@ class Fitting(NamedTuple):
 def fit(job: Weighing, what: Fitting) -> int:
     """Answer it."""
     wanted = what.asked.read()
-    found: list[tuple[str, int]] = []
-    for batch in read_rows(job.sender, job.records, what.asked.low, what.asked.high, ["id", "type", "size"]):
-        mine = batch.filter(pc.and_(among(batch.column(0), wanted), pc.equal(batch.column(1), what.letter)))
-        found += zip(mine.column(0).to_pylist(), mine.column(2).to_pylist(), strict=True)
+    sizes: dict[str, int] = {}
+    for batch in read_rows(job.sender, job.records, what.asked.low, what.asked.high, ["id", "size"]):
+        mine = batch.filter(among(batch.column(0), wanted))
+        sizes.update(zip(mine.column(0).to_pylist(), mine.column(1).to_pylist(), strict=True))
     total = count = 0
-    for _, size in sorted(found):
+    for size in (sizes[record] for record in wanted.to_pylist() if record in sizes):
         if total >= what.room if what.pauses else total + size > what.room:
             break
         total += size
@@ -161,23 +152,20 @@ def fit(job: Weighing, what: Fitting) -> int:
 
 
 class Room(NamedTuple):
-    """Where a limit of bytes cuts lists: so many ids whole, then one cell of which only some fit."""
+    """Where a limit of bytes cuts lists: so many ids whole, then one list of which only some fit."""
 
     before: int
-    cell: Fitting | None
+    last: Fitting | None
 
 
-def find_cell(lists: Iterable[IdList], weights: Iterable[Weight], room: int, *, pauses: bool) -> Room:
-    """Return how many ids lie before the type and range in which a limit is reached."""
-    pairs = list(zip(lists, weights, strict=True))
+def find_room(lists: Iterable[IdList], weights: Iterable[Weight], room: int, *, pauses: bool) -> Room:
+    """Return how many ids lie before the list in which a limit is reached."""
     before = 0
-    for letter in sorted({letter for each, _ in pairs for letter in each.counts}):
-        for each, weight in pairs:
-            size = weight.sizes.get(letter, 0)
-            if size >= room if pauses else size > room:
-                return Room(before, Fitting(each, letter, room, pauses))
-            room -= size
-            before += each.counts.get(letter, 0)
+    for each, weight in zip(lists, weights, strict=True):
+        if weight.bytes >= room if pauses else weight.bytes > room:
+            return Room(before, Fitting(each, room, pauses))
+        room -= weight.bytes
+        before += len(each)
     return Room(before, None)
 
 

@@ -35,7 +35,7 @@ from lace.pipeline.exchange.requests import (
     PickJob,
     ServeJob,
     Weighing,
-    find_cell,
+    find_room,
     fit,
     most_places,
     pick,
@@ -277,11 +277,11 @@ class Steps:
         if sum(each.bytes for each in weights) >= min(within, local.service_bytes):
             counts = []
             for room, pauses in ((local.service_bytes, True), (within, False)):
-                cell = find_cell(lists, weights, room, pauses=pauses)
+                found = find_room(lists, weights, room, pauses=pauses)
                 (more,) = (
-                    peer.decider.run(partial(fit, weighing), [cell.cell], "the cut") if cell.cell else (0,)
+                    peer.decider.run(partial(fit, weighing), [found.last], "the cut") if found.last else (0,)
                 )
-                counts.append(cell.before + more)
+                counts.append(found.before + more)
             # As a live sender: it pauses before it looks whether the next record would be too much.
             over_limit = counts[1] < min(counts[0], sum(map(len, lists)))
             lists = first_of(lists, min(counts))

@@ -7,13 +7,12 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lace.pipeline.intake.splits import Split
@@ -35,24 +34,15 @@ class IdList:
     high: str
     folder: Folder
     path: str
-    counts: Mapping[str, int]
-    """How many of each record type; of a longer file the first ones."""
+    count: int
+    """How many; of a longer file the first ones."""
 
     def __len__(self) -> int:
-        return sum(self.counts.values())
+        return self.count
 
     def read(self) -> pa.Array:
         """Return the ids."""
-        found = read_ids(self.folder, self.path)
-        letters = pc.utf8_slice_codeunits(found, 0, 1)
-        pieces = [found.filter(pc.equal(letters, each)).slice(0, n) for each, n in self.counts.items() if n]
-        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
-
-
-def count_types(ids: pa.Array) -> dict[str, int]:
-    """Return how many ids there are of each record type."""
-    counted = pc.value_counts(pc.utf8_slice_codeunits(ids, 0, 1)).to_pylist()
-    return {each["values"]: each["counts"] for each in counted}
+        return read_ids(self.folder, self.path).slice(0, self.count)
 
 
 def write_list(folder: Folder, staged: str, at: int, low: str, high: str, ids: pa.Array) -> IdList | None:
@@ -60,7 +50,7 @@ def write_list(folder: Folder, staged: str, at: int, low: str, high: str, ids: p
     if not len(ids):
         return None
     path = write_staged(folder, staged, pa.table([ids], schema=IDS))
-    return IdList(at, low, high, folder, path, count_types(ids))
+    return IdList(at, low, high, folder, path, len(ids))
 
 
 def write_staged(folder: Folder, staged: str, rows: pa.Table) -> str:
@@ -80,18 +70,15 @@ def read_ids(folder: Folder, path: str) -> pa.Array:
 
 
 def first_of(lists: Iterable[IdList], most: int) -> tuple[IdList, ...]:
-    """Return the first ids of all lists together, in the order of their text."""
-    lists = list(lists)
-    if sum(map(len, lists)) <= most:
-        return tuple(lists)
-    kept: list[dict[str, int]] = [{} for _ in lists]
-    for letter in sorted({letter for each in lists for letter in each.counts}):
-        for each, mine in zip(lists, kept, strict=True):
-            taken = min(most, each.counts.get(letter, 0))
-            most -= taken
-            if taken:
-                mine[letter] = taken
-    return tuple(replace(each, counts=mine) for each, mine in zip(lists, kept, strict=True) if mine)
+    """Return the first ids of all lists together; these are in the order of their ranges."""
+    kept = []
+    for each in lists:
+        if most >= len(each):
+            kept.append(each)
+        elif most:
+            kept.append(replace(each, count=most))
+        most -= min(most, len(each))
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)
