@@ -19,6 +19,7 @@ from lace.algebra import (
     rule_name,
     scans,
     strict_scans,
+    whole,
 )
 from lace.engines.layout import LaidStep, lay_out
 from lace.engines.quick import MOST_LOOPS, QuickPipeline
@@ -100,7 +101,7 @@ class PreparedComponent:
     def __init__(self, component: Component, derived: frozenset[Predicate]) -> None:
         self.component = component
         self.wholes = tuple(
-            [PreparedPipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
+            [PreparedPipeline(component, rule.rule, whole(rule), derived) for rule in component.rules]
         )
         self._derived = derived
 
@@ -138,7 +139,7 @@ class PreparedComponent:
         """What it negates or counts: a change there can take facts away."""
         rules = self.component.rules
         return frozenset(
-            source_of(scan, self._derived) for rule in rules for scan in strict_scans(rule.whole)
+            source_of(scan, self._derived) for rule in rules for scan in strict_scans(rule.source)
         )
 
     @cached_property
@@ -165,9 +166,9 @@ class PreparedProgram:
         ranked: list[Predicate] = []
         for component in self.plain:
             for rule in component.rules:
-                steps = rule.whole.steps
+                steps = rule.source.steps
                 self.nodes += 1 + len(steps)
-                self.loops = self.loops and suits_loops(rule.whole)
+                self.loops = self.loops and (len(steps) <= MOST_LOOPS or suits_loops(whole(rule)))
                 for step in steps:
                     if type(step) is RankTest:
                         ranked.append(step.counted)

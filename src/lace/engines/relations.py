@@ -297,8 +297,8 @@ class Relations:
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
         if predicate in PARTED and predicate not in self._derived:
-            return sum(map(len, self._parts.get(predicate, {}).values()))
-        return len(self._tables[predicate]) if predicate in self._tables else 0
+            return sum([part.size for part in self._parts.get(predicate, {}).values()])
+        return self._tables[predicate].size if predicate in self._tables else 0
 
     def add(self, predicate: Predicate, facts: Sequence[Values], marks: Marks | None = None) -> int:
         """Add facts given as texts; mark where the new rows of each table begin."""
