@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 from lace.algebra import (
     Component,
@@ -148,6 +149,14 @@ class PreparedComponent:
         return tuple(sorted((source for source in self.reads if source.view is not None), key=str))
 
 
+class Reading(NamedTuple):
+    """What a program reads of one base relation, or of its part under a name."""
+
+    sources: frozenset[Source]
+    read: bool
+    """Whether it reads it as it is; elsewhere it looks at it through a view, or not at all."""
+
+
 class PreparedProgram:
     """A program and what it reads; its components are prepared when something runs rule by rule."""
 
@@ -220,6 +229,32 @@ class PreparedProgram:
                 if each.predicate not in self._heads and each not in known:
                     known.append(each)
         return found
+
+    def reading(self, predicate: Predicate, name: str | None) -> Reading:
+        """Return what the program reads of a base relation, or of its part under a name."""
+        known = self._readings.get((predicate, name))
+        if known is None:
+            sources = frozenset(
+                [
+                    source
+                    for source in self.sources.get(predicate, ())
+                    if source.name is None or source.name == name
+                ]
+            )
+            read = not sources.isdisjoint(self._plain)
+            known = self._readings[predicate, name] = Reading(sources, read)
+        return known
+
+    @cached_property
+    def _plain(self) -> frozenset[Source]:
+        """What the program reads as it is, and views; anything else it sees through a view or not at all."""
+        read = {source for component in self.components for source in component.reads}
+        views = {Source(source.view) for source in read if source.view is not None}
+        return frozenset(views | {source for source in read if source.view is None})
+
+    @cached_property
+    def _readings(self) -> dict[tuple[Predicate, str | None], Reading]:
+        return {}
 
 
 def _wider(source: Source) -> set[Source]:

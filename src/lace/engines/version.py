@@ -23,9 +23,6 @@ from lace.facts import Predicate, Values, View
 FEW = 64
 """So many texts are looked up one by one."""
 
-Place = tuple[Predicate, int | None]
-"""A relation, or the part of it under a name."""
-
 
 class ShownRecords:
     """The records of a view that was given as texts, by their positions in the database.
@@ -79,15 +76,6 @@ class FactsVersion:
         found.look()
         return found
 
-    def _places(self) -> Iterator[tuple[Place, Table]]:
-        tables, parts = self._tables
-        for predicate, table in tables.items():
-            if predicate not in PARTED:
-                yield (predicate, None), table
-        for predicate, named in parts.items():
-            for name, part in named.items():
-                yield (predicate, name), part
-
     def rows_of(
         self, predicate: Predicate, firsts: Collection[str], names: Collection[str] | None = None
     ) -> Iterator[Values]:
@@ -120,14 +108,27 @@ class FactsVersion:
         """Return what came since an earlier version; None where this is not that one and more."""
         if earlier._dictionary is not self._dictionary:
             return None
-        before = dict(earlier._places())
+        (tables, parts), (before, parts_before) = self._tables, earlier._tables
+        if not (before.keys() <= tables.keys() and parts_before.keys() <= parts.keys()):
+            return None
+        changed: list[tuple[Predicate, int | None, Table, Table | None]] = []
+        for predicate, table in tables.items():
+            known = before.get(predicate)
+            if known is not table and predicate not in PARTED:
+                changed.append((predicate, None, table, known))
+        for predicate, named in parts.items():
+            named_before = parts_before.get(predicate, {})
+            if not named_before.keys() <= named.keys():
+                return None
+            for name, table in named.items():
+                known = named_before.get(name)
+                if known is not table:
+                    changed.append((predicate, name, table, known))
         found = []
-        for place, table in self._places():
-            start, known = 0, before.pop(place, None)
-            if known is not None and len(known):
-                if known.lineage is not table.lineage or len(table) < len(known):
-                    return None
-                start = len(known)
-            if start < len(table):
-                found.append(Growth(*place, table, start, len(table)))
-        return None if any(map(len, before.values())) else found
+        for predicate, at, table, known in changed:
+            start = 0 if known is None else known.size
+            if known is not None and start and (known.lineage is not table.lineage or table.size < start):
+                return None
+            if start < table.size:
+                found.append(Growth(predicate, at, table, start, table.size))
+        return found

@@ -379,14 +379,10 @@ def _partnered(read: _Read, wanted: bool, columns: Columns, count: int) -> tuple
         return _keep(columns, [bool(rows) is wanted for rows in _partners(read, columns, count)])
     if derived is not None:
         held = derived.rows if len(places) == derived.arity else derived.index(places)
-    has = held.__contains__
-    if len(keys) == 1 and (name := keys[0]) in columns:
-        asked = columns[name]
-        if len(columns) == 1:
-            kept = list(filter(has, asked) if wanted else filterfalse(has, asked))
-            return {name: kept}, len(kept)
-    else:
-        asked = _keys(keys, columns, count)
+    has, asked = held.__contains__, _keys(keys, columns, count)
+    if len(columns) == len(keys) == 1 and keys[0] in columns:
+        kept = list(filter(has, asked) if wanted else filterfalse(has, asked))
+        return dict.fromkeys(columns, kept), len(kept)
     return _keep(columns, map(has, asked) if wanted else map(not_, map(has, asked)))
 
 
