@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from lace.algebra import (
+    AntiJoin,
     Component,
+    Filter,
     Join,
     Pipeline,
     RankTest,
@@ -168,34 +170,41 @@ class PreparedProgram:
         self._heads = heads = frozenset(self.heads)
         scans: list[Scan] = []
         self.scans = scans
-        self.nodes = 0
-        """How many steps and heads there are."""
-        self.loops = True
-        """Whether every pipeline can be a function."""
+        nodes, loops = 0, True
         ranked: list[Predicate] = []
         for component in self.plain:
             for rule in component.rules:
                 steps = rule.source.steps
-                self.nodes += 1 + len(steps)
-                self.loops = self.loops and (len(steps) <= MOST_LOOPS or suits_loops(whole(rule)))
+                nodes += 1 + len(steps)
+                if len(steps) > MOST_LOOPS:
+                    loops = loops and suits_loops(whole(rule))
                 for step in steps:
-                    if type(step) is RankTest:
-                        ranked.append(step.counted)
-                    scans += step.scans()
+                    kind = type(step)
+                    if kind is Join or kind is AntiJoin:
+                        scans.append(step.scan)  # type: ignore[union-attr]
+                    elif kind is not Filter:
+                        scans += step.scans()
+                        if type(step) is RankTest:
+                            ranked.append(step.counted)
+        self.nodes = nodes
+        """How many steps and heads there are."""
+        self.loops = loops
+        """Whether every pipeline can be a function."""
         self.ranked = frozenset(ranked)
         """The relations of pairs that ranks took the place of."""
         self.derived = heads | self.ranked
         reads: dict[Predicate, int] = {}
         self.reads = reads
         """The base predicates that it reads, and how many scans do."""
-        self.views: set[Predicate] = set()
+        views: set[Predicate] = set()
+        self.views = views
         """What it looks through."""
         for scan in scans:
-            predicate = scan.predicate
+            predicate, view = scan.predicate, scan.view
             if predicate not in heads:
                 reads[predicate] = reads.get(predicate, 0) + 1
-            if scan.view is not None:
-                self.views.add(scan.view)
+            if view is not None:
+                views.add(view)
 
     @cached_property
     def base(self) -> frozenset[Source]:
