@@ -357,7 +357,10 @@ class EmbeddedEvaluation:
     ) -> EmbeddedResult:
         driver = self._driving or self._made_driver()  # before anything changes: it is what goes back
         before, changed = None, list(inserted)
-        put = [growth.predicate for growth in grown if not self._reading(growth).read]
+        put = []
+        for growth in grown:
+            if not self._reading(growth).read:
+                put.append(growth.predicate)
         if deleted or put or handed:
             # What is only added to can be cut back to its marks; what is taken away or put in must be held.
             before = self._relations.version()
@@ -446,7 +449,7 @@ class EmbeddedEvaluation:
     def _check_more(self, more: int, budget: Budget) -> None:
         """Refuse too many base facts; they are counted only where there could be too many."""
         if self._most_given is not None and not self._prepared.views:
-            self._most_given += more * sum(self._prepared.reads.values())
+            self._most_given += more * self._prepared.readings
             if self._most_given <= budget.limits.base_facts:
                 return
         self._check_base(budget, derived=False)

@@ -221,6 +221,11 @@ class PreparedProgram:
         return sum([scans * size(predicate) for predicate, scans in self.reads.items()])
 
     @cached_property
+    def readings(self) -> int:
+        """How many scans read base predicates."""
+        return sum(self.reads.values())
+
+    @cached_property
     def components(self) -> tuple[PreparedComponent, ...]:
         """The components, prepared."""
         return tuple([PreparedComponent(component, self._heads) for component in self.plain])
@@ -241,7 +246,7 @@ class PreparedProgram:
 
     def reading(self, predicate: Predicate, name: str | None) -> Reading:
         """Return what the program reads of a base relation, or of its part under a name."""
-        known = self._readings.get((predicate, name))
+        known = self._known.get((predicate, name))
         if known is None:
             sources = frozenset(
                 [
@@ -251,7 +256,7 @@ class PreparedProgram:
                 ]
             )
             read = not sources.isdisjoint(self._plain)
-            known = self._readings[predicate, name] = Reading(sources, read)
+            known = self._known[predicate, name] = Reading(sources, read)
         return known
 
     @cached_property
@@ -262,7 +267,7 @@ class PreparedProgram:
         return frozenset(views | {source for source in read if source.view is None})
 
     @cached_property
-    def _readings(self) -> dict[tuple[Predicate, str | None], Reading]:
+    def _known(self) -> dict[tuple[Predicate, str | None], Reading]:
         return {}
 
 

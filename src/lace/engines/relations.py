@@ -462,7 +462,6 @@ def _add_more(table: Table, growth: Growth) -> None:
 def stretch(table: Table, part: Part, marks: Marks) -> tuple[int, int]:
     """Return the first row that a scan of this part reads, and the one after its last."""
     size = table.size
-    if part is Part.ALL:
-        return 0, size
-    old = marks.get(table, size)
-    return (old, size) if part is Part.NEW else (0, old)
+    if part is Part.NEW:
+        return marks.get(table, size), size
+    return 0, size if part is Part.ALL else marks.get(table, size)

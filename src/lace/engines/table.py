@@ -312,13 +312,14 @@ class Table:
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[Row]:
         """Return a stretch of the rows as tuples."""
-        stop = self.size if stop is None else stop
-        if start >= self.base:
-            if stop == self.size and 2 * start > stop + self.base:
+        size, base = self.size, self.base
+        stop = size if stop is None else stop
+        if start >= base:
+            if stop == size and 2 * start > stop + base:
                 last = list(islice(reversed(self._tail), stop - start))
                 last.reverse()
                 return last
-            return list(self._tail)[start - self.base : stop - self.base]
+            return list(self._tail)[start - base : stop - base]
         if self.arity == 0:
             return [()] * (stop - start)
         return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))

@@ -23,6 +23,9 @@ from lace.facts import Predicate, Values, View
 FEW = 64
 """So many texts are looked up one by one."""
 
+Place = tuple[Predicate, int | None]
+"""A relation, or the part of it under a name."""
+
 
 class ShownRecords:
     """The records of a view that was given as texts, by their positions in the database.
@@ -111,24 +114,29 @@ class FactsVersion:
         (tables, parts), (before, parts_before) = self._tables, earlier._tables
         if not (before.keys() <= tables.keys() and parts_before.keys() <= parts.keys()):
             return None
-        changed: list[tuple[Predicate, int | None, Table, Table | None]] = []
+        found: list[Growth] = []
         for predicate, table in tables.items():
             known = before.get(predicate)
-            if known is not table and predicate not in PARTED:
-                changed.append((predicate, None, table, known))
+            if known is table or predicate in PARTED:
+                continue
+            if not _goes_on((predicate, None), table, known, found):
+                return None
         for predicate, named in parts.items():
             named_before = parts_before.get(predicate, {})
             if not named_before.keys() <= named.keys():
                 return None
             for name, table in named.items():
                 known = named_before.get(name)
-                if known is not table:
-                    changed.append((predicate, name, table, known))
-        found = []
-        for predicate, at, table, known in changed:
-            start = 0 if known is None else known.size
-            if known is not None and start and (known.lineage is not table.lineage or table.size < start):
-                return None
-            if start < table.size:
-                found.append(Growth(predicate, at, table, start, table.size))
+                if known is not table and not _goes_on((predicate, name), table, known, found):
+                    return None
         return found
+
+
+def _goes_on(place: Place, table: Table, known: Table | None, found: list[Growth]) -> bool:
+    """Tell whether a table is one from before and more; what it has more is noted."""
+    start, stop = 0 if known is None else known.size, table.size
+    if known is not None and start and (known.lineage is not table.lineage or stop < start):
+        return False
+    if start < stop:
+        found.append(Growth(*place, table, start, stop))
+    return True
