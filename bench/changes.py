@@ -1,10 +1,17 @@
-"""What an engine with resident results saves on w2: inserts that go on from there, and proofs.
+"""What an engine with resident results saves on w2: facts that come later, and proofs.
+
+    load          the texts of a fact become facts of the resident database
+    evaluation    the database's new version, and the evaluation going on to it
+    insert        both at once, for facts that belong to one evaluation and not to the database
+
+Load and evaluation are measured apart, as they are for the whole workload; what both come to is told beside
+them. The goals are judged by the evaluation.
 
 Rules of this file:
-1. Inserted facts are links drawn as the workload's own were: some reach something new, most do not.
-2. A single insert is the mean over many in a row, the first among them, which makes room for the others;
-   whoever inserts holds the latest result.
-3. After the inserts the answers are those of a full evaluation, and every proof leads to a root.
+1. Facts that come later are links drawn as the workload's own were: some reach something new, most do not.
+2. A single fact is the mean over many in a row, the first among them, which makes room for the others;
+   whoever goes on holds the latest result. Reading the clock between load and evaluation counts.
+3. After all of it the answers are those of a full evaluation, and every proof leads to a root.
 """
 
 from __future__ import annotations
@@ -17,24 +24,69 @@ from lace.engines import EmbeddedEvaluation, EmbeddedResult
 from lace.facts import Fact
 
 SINGLE = 200
+BATCH = 1000
 PROOFS = 50
 
 
 def changes(peer: Lace, size: float) -> dict[str, Spent]:
-    """Measure single inserts, a batch of a thousand, and proofs of facts 20 links deep."""
-    facts: list[Fact] = [("RecordLink", *row) for row in more_links(size)]
+    """Measure single facts, a thousand at once, and proofs of facts 20 links deep."""
+    facts: list[Fact] = [("RecordLink", *row) for row in more_links(size, BATCH + SINGLE)]
+    batch, singles = [facts[:BATCH]], [[fact] for fact in facts[BATCH:]]
     singly, at_once = Inserts(peer), Inserts(peer)
-    first = singly.insert([[facts[0]]])
-    rest = singly.insert([[fact] for fact in facts[1:SINGLE]])
-    singly.check(facts[:SINGLE])
-    batch = at_once.insert([facts])
-    at_once.check(facts)
-    return {
+    first = singly.insert(singles[:1])
+    rest = singly.insert(singles[1:])
+    singly.check(facts[BATCH:])
+    found = {
         "first insert": first,
-        "one insert": Spent((first.cpu + rest.cpu) / SINGLE, (first.wall + rest.wall) / SINGLE),
-        "batch": batch,
-        "why": why(peer, size),
+        "one insert": added(first, rest, SINGLE),
+        "batch insert": at_once.insert(batch),
     }
+    at_once.check(facts[:BATCH])
+    found["why"] = why(peer, size)
+    # Last: from here on the database holds more than the workload.
+    for what, batches in (("one", singles), ("batch", batch)):
+        load, evaluation = followed(peer, batches)
+        found[f"{what} load"] = load
+        found[f"{what} evaluation"] = evaluation
+        found[f"{what} together"] = added(load, evaluation)
+    return found
+
+
+def added(one: Spent, other: Spent, times: int = 1) -> Spent:
+    """Return what two took together, for each of so many."""
+    return Spent((one.cpu + other.cpu) / times, (one.wall + other.wall) / times)
+
+
+def followed(peer: Lace, batches: list[list[Fact]]) -> tuple[Spent, Spent]:
+    """Measure what batches take that the database gets one after the other: the load, and the evaluation."""
+    database = peer.database
+    evaluation = database.evaluate(peer.compiled)
+    latest = evaluation.result()
+    load = going_on = Spent(0.0, 0.0)
+
+    def run(_: object) -> None:
+        nonlocal latest, load, going_on
+        for batch in batches:
+            before = real_clock()
+            database.add(batch)
+            between = real_clock()
+            result = evaluation.follow(database.version())
+            after = real_clock()
+            assert result is not None, "a database that only grows is followed"
+            latest = result
+            load = added(load, passed(before, between))
+            going_on = added(going_on, passed(between, after))
+
+    run_once(Contender("", run), real_clock)
+    full = database.evaluate(peer.compiled).result()
+    assert latest.facts(peer.wanted) == full.facts(peer.wanted), "following went another way"
+    nothing, times = Spent(0.0, 0.0), len(batches)
+    return added(load, nothing, times), added(going_on, nothing, times)
+
+
+def passed(before: Spent, after: Spent) -> Spent:
+    """Return the time between two looks at the clocks."""
+    return Spent(after.cpu - before.cpu, after.wall - before.wall)
 
 
 class Inserts:

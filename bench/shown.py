@@ -11,6 +11,24 @@ from bench.harness import Spent, machine
 from bench.peers import NAMES
 from bench.rounds import OURS, Measured
 
+CHANGES = {
+    "one more fact": {
+        "load": "one load",
+        "evaluation": "one evaluation",
+        "together": "one together",
+        "by insert": "one insert",
+        "the first by insert": "first insert",
+    },
+    "1,000 more at once": {
+        "load": "batch load",
+        "evaluation": "batch evaluation",
+        "together": "batch together",
+        "by insert": "batch insert",
+    },
+    "a proof": {"why": "why"},
+}
+"""What is told about changes, and by which name it was measured."""
+
 
 def time_text(seconds: float) -> str:
     """Write a time with three digits.
@@ -68,10 +86,10 @@ def notes(measured: Sequence[Measured]) -> Iterator[str]:
             yield f"[yellow]{each.engine}: {each.failed}[/]"
         for way, other in each.others.items():
             yield f"{each.engine}, {way}: {time_text(other['spent'][0])}"
-        if first := each.seconds("first insert"):
-            texts = {what: each.seconds(what) for what in ("one insert", "batch", "why")}
-            said = ", ".join(f"{what} {time_text(spent.cpu)}" for what, spent in texts.items() if spent)
-            yield f"{each.engine}: first insert {time_text(first.cpu)}, {said}"
+        for title, kinds in CHANGES.items():
+            texts = {kind: each.seconds(what) for kind, what in kinds.items()}
+            if said := ", ".join(f"{kind} {time_text(spent.cpu)}" for kind, spent in texts.items() if spent):
+                yield f"{each.engine}, {title}: {said}"
 
 
 def times_ours(each: Measured, ours: Measured | None, what: str) -> str:
@@ -88,7 +106,9 @@ def goals_table(lines: Sequence[Judged]) -> Table:
     for line in lines:
         verdicts = {True: "[green]met[/]", False: "[red]missed[/]", None: f"[yellow]{line.missing}[/]"}
         shown.add_row(
-            line.title,
+            line.title
+            if line.with_load is None
+            else f"{line.title}\n[dim]with its load {ratio_text(line.with_load)}[/]",
             spent_text(line.ours),
             line.other,
             spent_text(line.theirs),

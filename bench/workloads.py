@@ -110,11 +110,11 @@ def evidence(dice: Random, size: float) -> Facts:
     return {"RecordLink": links, "Have": have, "Root": [(p,) for p in levels[0][: part(200, size)]]}
 
 
-def more_links(size: float = 1.0) -> list[Row]:
-    """Return a thousand more links between the records of w2, drawn as its own were."""
+def more_links(size: float = 1.0, count: int = 1000) -> list[Row]:
+    """Return more links between the records of w2, drawn as its own were."""
     dice, width = Random("w2 more"), part(5000, size)
     links: list[Row] = []
-    for number in range(1000):
+    for number in range(count):
         level, at, below = dice.randrange(LEVELS - 1), dice.randrange(width), dice.randrange(width)
         label = "evidence" if dice.random() < 0.9 else "see"
         links.append((linked(level, at), label, "2", f"more{number}", linked(level + 1, below)))

@@ -15,6 +15,7 @@ from lace.algebra import (
     delta,
     deltas,
     show_program,
+    whole,
 )
 from lace.algebra.rewrite import order
 from lace.datalog import compile_program, parse_program
@@ -28,7 +29,7 @@ def compiled(text: str, *wanted: str) -> RelationProgram:
 
 
 def only_rule(text: str) -> Pipeline:
-    return compiled(text).components[0].rules[0].whole
+    return whole(compiled(text).components[0].rules[0])
 
 
 def test_tests_run_as_soon_as_what_they_read_is_bound() -> None:
@@ -100,7 +101,7 @@ NEWEST = (
 def test_a_count_over_an_order_becomes_a_rank_and_the_pairs_are_gone() -> None:
     program = compiled(NEWEST, "Newest")
     assert program.derived() == {Predicate("Newest", 1)}
-    assert any(isinstance(step, RankTest) for step in program.components[0].rules[0].whole.steps)
+    assert any(isinstance(step, RankTest) for step in program.components[0].rules[0].source.steps)
 
 
 @pytest.mark.parametrize(

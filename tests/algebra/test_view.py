@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lace.algebra import RelationProgram, Scan, delta, deltas, restrict, show_program
+from lace.algebra import RelationProgram, Scan, delta, deltas, restrict, show_program, whole
 from lace.datalog import compile_program, parse_program
 from lace.facts import Predicate
 
@@ -78,7 +78,7 @@ def test_what_the_view_is_made_from_is_read_whole_and_comes_first() -> None:
     assert [component.predicates[0].name for component in program.components] == ["Help", "Seen", "A", "B"]
     assert {str(scan) for scan in all_scans(program) if scan.predicate == HAVE} == {"Have(P)", "Have|Seen(P)"}
     help_rule = program.components[0].rules[0]
-    assert "Have(P)" in str(help_rule.whole)
+    assert "Have(P)" in str(whole(help_rule))
 
 
 def test_a_view_that_cannot_be_is_refused() -> None:

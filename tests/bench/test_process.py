@@ -35,7 +35,15 @@ def test_changes_are_measured_and_checked() -> None:
         found = process.ask("changes")
     finally:
         process.close()
-    assert set(found) == {"first insert", "one insert", "batch", "why"}
+    parts = {
+        f"{what} {part}" for what in ("one", "batch") for part in ("load", "evaluation", "together", "insert")
+    }
+    assert set(found) == {*parts, "first insert", "why"}
+    for what in ("one", "batch"):
+        load, evaluation, together = (
+            found[f"{what} {part}"][0] for part in ("load", "evaluation", "together")
+        )
+        assert together == pytest.approx(load + evaluation)
 
 
 def test_a_process_that_takes_too_long_is_given_up() -> None:

@@ -108,8 +108,7 @@ class _Apart:
         return replace(level, own=self.scan(level.own), others=self.scan(level.others))
 
     def rule(self, rule: RuleProgram) -> RuleProgram:
-        source = None if rule.source is None else self.pipeline(rule.source)
-        return RuleProgram(rule.rule, self.pipeline(rule.whole), source)
+        return RuleProgram(rule.rule, self.pipeline(rule.source))
 
     def component(self, component: Component) -> Component:
         return replace(

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from lace.algebra import Budget
 from lace.datalog import Program, compile_program, evaluate, parse_program
 from lace.engines import Database
 from lace.facts import Fact, Predicate, ValueNotText
@@ -47,6 +48,7 @@ def check_seed(seed: int) -> None:
         assert Database(facts).evaluate(compiled).result().all_facts() == wanted, (seed, way)
         check_wanted_outputs(program, facts, wanted, case.outputs)
         check_changes(program, facts, dice)
+        check_following(program, facts, dice)
 
 
 def check_wanted_outputs(
@@ -69,6 +71,29 @@ def check_changes(program: Program, facts: list[Fact], dice: Random) -> None:
         held = (held - taken) | added
         assert running.change(added, taken).all_facts() == evaluate(program, held)
     assert first.all_facts() == before, "a version stays as it was"
+
+
+def check_following(program: Program, facts: list[Fact], dice: Random) -> None:
+    """What the database gains is what facts of the evaluation's own would be, costs included."""
+    base = [fact for fact in facts if (fact[0], len(fact) - 1) not in program.heads]
+    given = [fact for fact in facts if fact not in base]
+    held = {fact for fact in base if dice.random() < 0.5}
+    database, compiled = Database(held), compile_program(program)
+    running = database.evaluate(compiled, facts=given)
+    other = Database(held).evaluate(compiled, facts=given)
+    kept = []
+    for _ in range(3):
+        kept.append((running.result(), running.result().all_facts()))
+        added = [fact for fact in base if fact not in held and dice.random() < 0.4]
+        held.update(added)
+        database.add(added)
+        budget, other_budget = Budget(), Budget()
+        result = running.follow(database.version(), budget=budget)
+        assert result is not None
+        assert result.all_facts() == evaluate(program, [*held, *given])
+        assert result.all_facts() == other.insert(added, other_budget).all_facts()
+        assert (running.rounds, budget) == (other.rounds, other_budget)
+    assert all(version.all_facts() == known for version, known in kept), "a version stays as it was"
 
 
 @pytest.mark.req("030-053", "030-054", "030-057", "030-113", "030-114", "030-115")

@@ -61,6 +61,31 @@ def test_a_fork_that_follows_gives_a_text_one_position_whoever_brought_it_first(
     assert other.find("d") == fork.carry(np.array([5], np.int32), other)[0]
 
 
+@pytest.mark.parametrize("many", [1, 100])
+def test_a_fork_without_texts_of_its_own_has_those_of_its_base_where_they_stand_there(many: int) -> None:
+    base = Dictionary()
+    base.intern_column(["a", "b"])
+    fork = base.fork()
+    base.intern_column([f"c{at}" for at in range(many)])
+    fork.follow(len(base))
+    same = np.arange(2 + many, dtype=np.int32)
+    assert fork.keeps(2 + many)
+    assert not fork.follows
+    assert fork.place(same) is same
+    assert fork.intern("own") == 2 + many
+    base.intern_column([f"d{at}" for at in range(many)])
+    fork.follow(len(base))
+    assert fork.follows
+    assert fork.keeps(2 + many)
+    assert not fork.keeps(3 + many)
+    assert fork.place_row((0, 1 + many, 2 + many)) == (0, 1 + many, 3 + many)
+    assert fork.texts(fork.place(np.arange(len(base), dtype=np.int32)).tolist()) == list(base)
+    base.intern_column(["own", "e"])
+    fork.follow(len(base))
+    assert (fork.find("own"), fork.find("e")) == (2 + many, 3 + 2 * many)
+    assert fork.texts(fork.place(np.arange(len(base), dtype=np.int32)).tolist()) == list(base)
+
+
 def test_texts_of_a_set_are_found_among_what_is_new() -> None:
     base = Dictionary()
     base.intern_column(list("abcdef"))

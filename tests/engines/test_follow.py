@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram, restrict
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database, DatabaseVersion, EmbeddedEvaluation
+from lace.engines.bound import BoundPipeline
+from lace.engines.dictionary import Ids
+from lace.engines.relations import Relations
 from lace.facts import Fact, Predicate, View, query_view
 from tests.engines.modes import MODES, mode
 from tests.engines.test_view import shown
@@ -151,6 +155,93 @@ def test_many_rows_are_taken_over_by_position(count: int) -> None:
     assert gone.size(FIELD) == result.size(FIELD) - (0 if (count + 1) % 5 == 0 else 1)
     assert gone.size(HAVE) == result.size(HAVE) - 1
     assert database.relations.size(HAVE) == 3 * count
+
+
+CHOSEN = compile_program(parse_program("A(P) :- Have(P), Field(P,'Group',_,'g1')."))
+
+
+def columns_of_have(relations: Relations) -> list[Ids]:
+    return relations.table(HAVE).columns()
+
+
+def test_many_rows_are_not_copied_where_every_text_has_its_position() -> None:
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN)
+    kept = [running.result()]
+    for first in (2000, 4000):
+        database.add(numbered(first, 1))
+        assert running.follow(database.version()) is not None
+        database.add(numbered(first + 1, 1999))
+        result = running.follow(database.version())
+        assert result is not None
+        (theirs,), (ours,) = map(columns_of_have, (database.relations, running._relations))
+        assert np.shares_memory(theirs, ours)
+        full = Database(numbered(0, first + 2000)).evaluate(CHOSEN).result()
+        assert result.facts(A) == full.facts(A)
+        assert result.size(FIELD) == full.size(FIELD)
+        kept.append(result)
+    # Whoever goes on from here does so for himself.
+    database.add([("Have", "theirs")])
+    mine = running.insert([("Have", "mine"), ("Field", "mine", "Group", "0", "g1")])
+    assert ("mine",) in mine.facts(A)
+    assert not list(mine.lookup(HAVE, ("theirs",)))
+    assert [each.size(HAVE) for each in kept] == [2000, 4000, 6000]
+    assert database.relations.size(HAVE) == 6001
+
+
+def test_many_rows_are_copied_where_a_text_has_another_position() -> None:
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN, facts=[("Other", "own text")])
+    database.add(numbered(2000, 2000))
+    result = running.follow(database.version())
+    assert result is not None
+    (theirs,), (ours,) = map(columns_of_have, (database.relations, running._relations))
+    assert not np.shares_memory(theirs, ours)
+    assert result.facts(A) == Database(numbered(0, 4000)).evaluate(CHOSEN).result().facts(A)
+
+
+def test_many_rows_that_were_followed_in_vain_are_followed_again() -> None:
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN)
+    before = running.result()
+    facts = before.facts(A)
+    database.add(numbered(2000, 2000))
+    with pytest.raises(EvaluationStopped):
+        running.follow(database.version(), budget=Budget(EvaluationLimits(steps=3)))
+    assert running.result().facts(A) == before.facts(A) == facts
+    assert running.result().size(HAVE) == 2000
+    result = running.follow(database.version())
+    assert result is not None
+    assert result.facts(A) == Database(numbered(0, 4000)).evaluate(CHOSEN).result().facts(A)
+    assert before.facts(A) == facts
+
+
+def test_a_relation_that_was_handed_over_keeps_its_rows_where_they_stand() -> None:
+    """The database gains the same rows in another order, and then many more."""
+    database = Database(numbered(0, 5))
+    rows = [("p1",)]
+    running = database.version().evaluate_with(PLAIN, Budget(), [], {WANTED: rows})
+    first = running.result()
+    for more in (["p2"], ["p1"], [f"q{at}" for at in range(2000)]):
+        database.add([("Wanted", record) for record in more])
+        assert running.follow(database.version(), handed={WANTED: rows}) is not None
+    assert list(first.lookup(WANTED, (None,))) == rows
+    assert running.result().size(WANTED) == 2002
+
+
+def test_facts_that_follow_one_by_one_bind_no_function_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: list[BoundPipeline] = []
+    bind = BoundPipeline._bind
+    monkeypatch.setattr(BoundPipeline, "_bind", lambda self: (bound.append(self), bind(self)))
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN)
+    running.result()
+    for at in range(2000, 2020):
+        database.add(numbered(at, 1))
+        result = running.follow(database.version())
+        assert result is not None
+    assert result.facts(A) == Database(numbered(0, 2020)).evaluate(CHOSEN).result().facts(A)
+    assert len(bound) == len(set(bound)), "each once"
 
 
 def test_only_what_is_a_later_version_is_followed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from lace.algebra import Component
+from lace.algebra import Component, whole
 from lace.datalog import compile_program, parse_program
 from lace.engines.spark.split import Way, split_recursion, split_rule
 from lace.facts import Predicate
@@ -69,7 +69,7 @@ def test_two_atoms_that_share_no_kept_column_are_not_cut(text: str) -> None:
 
 def test_a_rule_is_cut_by_its_first_join() -> None:
     def routes(text: str) -> dict[Predicate, object]:
-        return dict(split_rule(component(text).rules[0].whole))
+        return dict(split_rule(whole(component(text).rules[0])))
 
     field, have = Predicate("Field", 4), Predicate("Have", 1)
     assert routes("A(P) :- Field(P,'Group',_,_), Have(P).") == {field: 0, have: 0}

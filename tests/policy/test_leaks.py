@@ -84,8 +84,7 @@ class Leaky(Precompiled):
         def rule(each: RuleProgram) -> RuleProgram:
             if (each.head in exported) == (position == "helper"):
                 return each
-            source = None if each.source is None else _steps(each.source, step)
-            return replace(each, whole=_steps(each.whole, step), source=source)
+            return replace(each, source=_steps(each.source, step))
 
         def component(each: Component) -> Component:
             return replace(each, rules=tuple(map(rule, each.rules)))

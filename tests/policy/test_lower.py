@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from lace.algebra import scans
+from lace.algebra import scans, whole
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database
 from lace.facts import GATED, RECORD_PREDICATES, Fact, SetSource
@@ -47,7 +47,7 @@ def test_every_scan_of_a_record_relation_in_the_peers_scope_has_the_view_and_no_
             theirs = component.predicates[0].name.startswith(f"o{1 - side}_")
             read = [*([component.closure] if component.closure else [])]
             for rule in component.rules:
-                read += [*scans(rule.whole), *(scans(rule.source) if rule.source else ())]
+                read += [*scans(whole(rule)), *scans(rule.source)]
             for scan in read:
                 assert (scan.view == lowered.gate) == (theirs and scan.predicate in RECORD_PREDICATES)
                 assert scan.view in (None, lowered.gate)

@@ -30,7 +30,7 @@ from lace.algebra.nodes import (
     scans,
     strict_scans,
 )
-from lace.algebra.rewrite import PASSES, delta, deltas, restrict, rewrite
+from lace.algebra.rewrite import PASSES, delta, deltas, restrict, rewrite, whole
 from lace.algebra.show import show_component, show_program
 
 __all__ = [
@@ -41,4 +41,5 @@ __all__ = [
     "Step", "Term", "Test",
     "delta", "deltas", "int_compare", "is_decimal", "lex_compare", "reads_strictly", "restrict", "rewrite",
     "rule_name", "scans", "show_component", "show_program", "strict_scans", "text_shape",
+    "whole",
 ]  # fmt: skip

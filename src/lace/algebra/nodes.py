@@ -14,7 +14,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import TypeAlias, TypeVar, dataclass_transform
 
@@ -75,16 +75,16 @@ class Scan:
     part: Part = Part.ALL
     view: Predicate | None = None
     """Only rows whose first value is in this relation of one place are there at all."""
+    known: InitVar[tuple[str, ...] | None] = None
+    """The named columns, from whoever knows them already."""
     names: tuple[str, ...] = field(init=False, compare=False, repr=False)
     """The named columns, each once, in order: `columns` for whoever asks very often."""
 
-    def __post_init__(self) -> None:
-        names = []
-        for place in self.places:
-            if type(place) is Column:
-                names.append(place.name)
+    def __post_init__(self, known: tuple[str, ...] | None) -> None:
+        if known is None:
+            known = tuple(dict.fromkeys([place.name for place in self.places if type(place) is Column]))
         # The one time that a node is written to, before anybody has it.
-        self.names = tuple(dict.fromkeys(names) if len(names) > 1 else names)  # type: ignore[misc]
+        self.names = known  # type: ignore[misc]
 
     def columns(self) -> tuple[str, ...]:
         """Return the named columns, each once, in order."""
@@ -282,18 +282,17 @@ class Pipeline:
 
 @node
 class RuleProgram:
-    """One rule, and how to run it whole; `rewrite.delta` says how to run it for what is new."""
+    """One rule; `rewrite.whole` says how to run it, and `rewrite.delta` how to run it for what is new."""
 
     rule: int
     """Which rule of the source program: the provenance of every row that comes out."""
-    whole: Pipeline
-    source: Pipeline | None = None
-    """The steps in their source order, once `whole` has another one."""
+    source: Pipeline
+    """The steps in their source order."""
 
     @property
     def head(self) -> Predicate:
         """The predicate that the rule derives."""
-        return self.whole.head
+        return self.source.head
 
 
 @node
@@ -321,7 +320,7 @@ class RelationProgram:
     def ranked(self) -> frozenset[Predicate]:
         """Return the relations of pairs that ranks took the place of."""
         rules = [rule for component in self.components for rule in component.rules]
-        ranks = [step for rule in rules for step in rule.whole.steps if type(step) is RankTest]
+        ranks = [step for rule in rules for step in rule.source.steps if type(step) is RankTest]
         return frozenset([step.counted for step in ranks])
 
     def with_components(self, components: tuple[Component, ...]) -> RelationProgram:
@@ -338,7 +337,7 @@ class RelationProgram:
             predicate
             for component in self.components
             for rule in component.rules
-            for scan in scans(rule.whole)
+            for scan in scans(rule.source)
             for predicate in scan.reads()
         }
         return frozenset(found - self.derived())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lace.algebra.nodes import Component, RelationProgram
-from lace.algebra.rewrite import delta
+from lace.algebra.rewrite import delta, whole
 from lace.algebra.rewrite import deltas as deltas_of
 
 
@@ -23,7 +23,7 @@ def show_component(component: Component, *, deltas: bool = False) -> str:
         lines.append(f"  as the transitive closure of {component.closure}")
     for rule in component.rules:
         lines.append(f"  rule {rule.rule}:")
-        lines += [f"    {line}" for line in str(rule.whole).split("\n")]
+        lines += [f"    {line}" for line in str(whole(rule)).split("\n")]
         for at, _ in enumerate(deltas_of(rule)) if deltas else ():
             lines.append("    when new:")
             lines += [f"      {line}" for line in str(delta(rule, at)).split("\n")]

@@ -36,7 +36,7 @@ def _run(call: Call) -> int:
 
 def program_json(program: Program, compiled: RelationProgram, *, deltas: bool) -> dict[str, Any]:
     """Return a relational program as a program reads it; every step as it prints."""
-    from lace.algebra import delta
+    from lace.algebra import delta, whole
     from lace.algebra import deltas as deltas_of
 
     def lines(pipeline: object) -> list[str]:
@@ -50,7 +50,7 @@ def program_json(program: Program, compiled: RelationProgram, *, deltas: bool) -
                 "rule": rule.rule,
                 "id": program.rule_ids[rule.rule],
                 "line": program.lines[rule.rule],
-                "steps": lines(rule.whole),
+                "steps": lines(whole(rule)),
             }
             if deltas:
                 value["deltas"] = [lines(delta(rule, at)) for at, _ in enumerate(deltas_of(rule))]

@@ -28,6 +28,7 @@ from lace.algebra import (
     Filter,
     Join,
     NotEqual,
+    Part,
     Pipeline,
     Place,
     Scan,
@@ -168,8 +169,10 @@ class _Reader:
         self._base = base
         self._parts, self._terms = cut
         self._rules: dict[str, Pipeline] = {}
-        self._known: dict[str, Place] = {"_": None}
+        self._known: dict[str, Term] = {}
         """Terms by how they are written."""
+        self._insides: dict[str, tuple[tuple[Place, ...], tuple[str, ...]]] = {"": ((), ())}
+        """Places and the names among them, by what is written between parentheses."""
         self._joins: dict[str, Join] = {}
         """By how their atoms are written; those of heads and of atoms that are not joined are among them."""
 
@@ -234,25 +237,33 @@ class _Reader:
         return join or self._join(atom, *atom[:-1].split("(", 1))
 
     def _join(self, atom: str, name: str, inside: str) -> Join:
-        places = self._places(self._terms(inside)) if inside else ()
-        join = self._joins[atom] = Join(Scan(_predicate((name, len(places))), places))
+        places, names = self._insides.get(inside) or self._inside(inside)
+        predicate = _predicate((name, len(places)))
+        join = self._joins[atom] = Join(Scan(predicate, places, Part.ALL, None, names))
         return join
 
-    def _places(self, terms: list[str]) -> tuple[Place, ...]:
-        known, places = self._known, []
-        for term in terms:
-            if term in known:
-                place = known[term]
-            else:
-                place = known[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
+    def _inside(self, inside: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+        """Return what stands between parentheses, and the names among it, each once."""
+        known = self._known
+        places: list[Place] = []
+        names: list[str] = []
+        for term in self._terms(inside):
+            place = None if term == "_" else known.get(term) or self._term(term)
             places.append(place)
-        return tuple(places)
+            if type(place) is Column and term not in names:
+                names.append(term)
+        found = self._insides[inside] = tuple(places), tuple(names)
+        return found
+
+    def _term(self, term: str) -> Term:
+        """Return what a term means that was not met before."""
+        made = self._known[term] = Constant(term[1:-1]) if term[0] == "'" else Column(term)
+        return made
 
     def _operands(self, terms: list[str]) -> tuple[Term, ...]:
         if "_" in terms:
             raise _Unusual
-        # Only `_` is no term.
-        return self._places(terms)  # type: ignore[return-value]
+        return tuple([self._known.get(term) or self._term(term) for term in terms])
 
     def _test(self, name: str, inside: str) -> Test:
         terms = self._terms(inside)

@@ -61,7 +61,7 @@ class BoundPipeline:
                 bases[table] = table.base
                 argument = self._reader(at, need, table)
             self._arguments.append(argument)
-        self._tables, self._bases = list(bases), list(bases.values())
+        self._bases = list(bases.items())
         self._exchanged = relations.exchanged
 
     def _reader(self, at: int, need: Need, table: Table) -> Any:
@@ -81,9 +81,13 @@ class BoundPipeline:
 
     def run(self, marks: Marks, budget: Budget, where: object) -> list[Row] | None:
         """Return the rows of the head, repeats included; None where this is better done over columns."""
-        bases = [table.base for table in self._tables]
-        if self._exchanged != self._relations.exchanged or bases != self._bases:
+        if self._exchanged != self._relations.exchanged:
             self._bind()
+        else:
+            for table, base in self._bases:
+                if table.base != base:
+                    self._bind()
+                    break
         arguments = self._arguments
         for at, table, part in self._rows:
             start, stop = stretch(table, part, marks)

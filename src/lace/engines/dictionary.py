@@ -31,6 +31,8 @@ UNKNOWN = -1
 
 FEW_ROWS = 1 << 14
 """So many rows are turned into columns of texts at once."""
+FEW_TEXTS = 32
+"""So many texts are followed one by one."""
 
 
 class Dictionary:
@@ -44,7 +46,18 @@ class Dictionary:
     (2, -1, 'a', 3)
     """
 
-    __slots__ = ("_above", "_base", "_below", "_origins", "_own", "_positions", "_traced", "_value_bytes")
+    __slots__ = (
+        "_above",
+        "_base",
+        "_below",
+        "_followed",
+        "_origins",
+        "_own",
+        "_positions",
+        "_same",
+        "_traced",
+        "_value_bytes",
+    )
 
     def __init__(
         self, base: Dictionary | None = None, value_bytes: int = VALUE_BYTES, below: int | None = None
@@ -53,7 +66,11 @@ class Dictionary:
         self._value_bytes = value_bytes
         self._below = 0 if base is None else len(base) if below is None else below
         self._above: Ids = np.empty(0, np.int32)
-        """Where texts stand here that the base took in later."""
+        """Where texts stand here that the base took in later; there is room for more."""
+        self._followed = 0
+        """So many of them are known."""
+        self._same = self._below
+        """So many texts of the base have the same position here."""
         self._origins: Ids = np.empty(0, np.int32)
         """Where the texts on top stand in the base, made when somebody asks."""
         self._traced = 0
@@ -68,11 +85,32 @@ class Dictionary:
 
     def follow(self, size: int) -> None:
         """Take in what the base took in, up to so many texts of it."""
-        base, known = self._base, self._below + len(self._above)
+        base, followed = self._base, self._followed
         assert base is not None, "only a fork follows"
+        known = self._below + followed
         if size <= known:
             return
         more = base._own[known - base._below : size - base._below]
+        if known == self._same == len(self):
+            self._same = size  # nothing was put on top since: they stand here as they stand there
+        self._followed += len(more)
+        if self._followed > len(self._above):
+            room = np.empty(2 * self._followed, np.int32)
+            room[:followed] = self._above[:followed]
+            self._above = room
+        if len(more) <= FEW_TEXTS:
+            own, positions, first = self._own, self._positions, self._below
+            for at, text in enumerate(more, followed):
+                position = positions.get(text)
+                if position is None:
+                    position = first + len(own)
+                    own.append(text)
+                self._above[at] = position
+        else:
+            self._above[followed : self._followed] = self._follow_many(base, known, more)
+
+    def _follow_many(self, base: Dictionary, known: int, more: list[str]) -> Ids:
+        """Take in texts of the base, and return where they stand here."""
         first, places = len(self), np.arange(len(self), len(self) + len(more), dtype=np.int32)
         if self._has_any_of(base, known, more):
             own = np.fromiter(map(self._positions.get, more, repeat(UNKNOWN)), np.int32, len(more))
@@ -80,7 +118,7 @@ class Dictionary:
             places = np.where(strangers, first + np.cumsum(strangers, dtype=np.int32) - 1, own)
             more = [more[at] for at in np.flatnonzero(strangers).tolist()]
         self._own += more
-        self._above = np.concatenate((self._above, places))
+        return places
 
     def _has_any_of(self, base: Dictionary, known: int, more: list[str]) -> bool:
         """Tell whether some of the texts that the base took in were here before."""
@@ -90,7 +128,7 @@ class Dictionary:
 
     def keeps(self, size: int) -> bool:
         """Tell whether the first texts of the base have the same positions here."""
-        return size <= self._below
+        return size <= self._same
 
     @property
     def is_fork(self) -> bool:
@@ -100,11 +138,11 @@ class Dictionary:
     @property
     def follows(self) -> bool:
         """Whether positions in the base may be others here."""
-        return len(self._above) > 0
+        return self._same < self._below + self._followed
 
     def place(self, positions: Ids) -> Ids:
         """Return where texts stand here, from their positions in the base; all of them were followed."""
-        later = positions >= self._below
+        later = positions >= self._same
         if not later.any():
             return positions
         placed = positions.copy()
@@ -113,10 +151,15 @@ class Dictionary:
 
     def place_one(self, position: int) -> int:
         """Return where a text stands here, from its position in the base; UNKNOWN where it does not."""
-        if position < self._below:
+        if position < self._same:
             return position
         at = position - self._below
-        return self._above.item(at) if at < len(self._above) else UNKNOWN
+        return self._above.item(at) if at < self._followed else UNKNOWN
+
+    def place_row(self, row: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the texts of one row stand here; all of them were followed."""
+        same, below, above = self._same, self._below, self._above.item
+        return tuple([at if at < same else above(at - below) for at in row])
 
     def carry(self, positions: Ids, to: Dictionary) -> Ids:
         """Return where texts stand in another fork of the same base, giving them a position where need be."""
@@ -150,7 +193,7 @@ class Dictionary:
                 grown = np.full(len(self._own) + len(self._own) // 2, UNKNOWN, np.int32)
                 grown[: len(self._origins)] = self._origins
                 self._origins = grown
-            brought = self._above[self._traced :]
+            brought = self._above[self._traced : self._followed]
             first = self._below + self._traced
             self._origins[brought - self._below] = np.arange(first, first + len(brought), dtype=np.int32)
             self._traced += len(brought)
@@ -193,7 +236,7 @@ class Dictionary:
         later = np.flatnonzero(found >= self._below)
         if len(later):
             at = found[later] - self._below
-            known = at < len(self._above)
+            known = at < self._followed
             found[later] = UNKNOWN
             found[later[known]] = self._above[at[known]]
         return found

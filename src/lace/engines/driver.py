@@ -20,7 +20,7 @@ from lace.engines.columnar import ColumnarRunner
 from lace.engines.dictionary import Ids
 from lace.engines.lookup import Row
 from lace.engines.prepared import PreparedComponent, PreparedDelta, PreparedPipeline, PreparedProgram
-from lace.engines.relations import Marks, Relations, Source, Version, stretch
+from lace.engines.relations import Marks, Relations, Source, Stretch, Version, stretch
 from lace.engines.table import Table
 from lace.engines.whole import Outcome
 from lace.facts import Predicate
@@ -85,6 +85,7 @@ class Driver:
         self._noted: dict[Predicate, _Noted] = {}
         """What the present change has touched, as it was before."""
         self._noted_rounds: dict[Predicate, int] = {}
+        self._known: dict[Predicate, Stretch] | None = None
         self._columnar = ColumnarRunner(relations)
         self._loops: dict[int, BoundPipeline] = {}
         """By the identity of what the program holds."""
@@ -94,6 +95,16 @@ class Driver:
         if self.derived and predicate in self.derived:
             return self.derived[predicate]
         return self.relations.table(predicate)
+
+    def known(self) -> dict[Predicate, Stretch]:
+        """Return what the rules derived by now, for whoever reads it; the same while nothing is derived."""
+        known = self._known
+        if known is None:
+            known = self._known = {}
+            for predicate in self.prepared.heads:
+                table = self.table(predicate)
+                known[predicate] = (table, table.size)
+        return known
 
     def supplied(self, predicate: Predicate) -> Table:
         """Return what was supplied of a derived predicate."""
@@ -112,6 +123,7 @@ class Driver:
 
     def adopt(self, outcome: Outcome) -> None:
         """Take over what a run of the whole program found."""
+        self._known = None
         for predicate, rows in outcome.rows.items():
             self._given[predicate] = self.relations.table(predicate)
             table = Table(predicate.arity, self.relations.dictionary)
@@ -127,6 +139,7 @@ class Driver:
 
     def _reset(self, predicate: Predicate) -> None:
         """Forget what was derived of a predicate; what was supplied for it stays."""
+        self._known = None
         supplied, dictionary = self._given[predicate], self.relations.dictionary
         if len(supplied):
             self.derived[predicate] = Table(predicate.arity, dictionary)
@@ -168,6 +181,7 @@ class Driver:
 
     def restore(self, version: Version, marks: Marks) -> None:
         """Go back to before a change that failed; nothing is evaluated for it."""
+        self._known = None
         for table, *_ in self._noted.values():
             marks.pop(table, None)
         self.relations.restore(version, marks)
@@ -321,6 +335,7 @@ class Driver:
 
     def _add(self, outputs: list[Output], budget: Budget) -> int:
         """Add what a round derived; return how many rows were new."""
+        self._known = None
         new = 0
         for prepared, rows, columns in outputs:
             if not (rows or columns):
@@ -361,6 +376,7 @@ class Driver:
         budget.take_steps(steps, rule)
         budget.take_derived(found, found, path)
         budget.hold(8 * found, path)
+        self._known = None
         table.add_distinct(list(closure.pairs()))
         table.rounds.append(len(table))
         self.costs[prepared.rule].new += found

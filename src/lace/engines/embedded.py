@@ -24,7 +24,7 @@ from lace.engines.dictionary import Dictionary
 from lace.engines.driver import Change, Driver, RuleCost
 from lace.engines.given import by_predicate, check_texts, typed
 from lace.engines.handed import Handed, Taken, take
-from lace.engines.prepared import PreparedProgram
+from lace.engines.prepared import PreparedProgram, Reading
 from lace.engines.relations import Growth, Marks, Relations, Source
 from lace.engines.result import EmbeddedResult
 from lace.engines.version import FactsVersion, Shown
@@ -222,6 +222,8 @@ class EmbeddedEvaluation:
         self._most_versions = FEW_VERSIONS
         self._ready = False
         """Whether every table that the program reads has been made."""
+        self._readings: dict[tuple[Predicate, int | None], Reading] = {}
+        """By the relation, and the position of the name under which it gained something."""
         self._most_given: int | None = None
         """No more base facts than this are read, as far as they have been counted."""
         if outcome is None:
@@ -273,7 +275,7 @@ class EmbeddedEvaluation:
         """Return the current version."""
         latest = self._latest()
         if latest is None:
-            latest = EmbeddedResult(self._prepared.heads, self._driver, self._outcome)
+            latest = EmbeddedResult(self._driver, self._outcome)
             self._latest = ref(latest)
             self._versions.append(self._latest)
             if len(self._versions) > self._most_versions:
@@ -315,23 +317,24 @@ class EmbeddedEvaluation:
         """
         if not isinstance(records, DatabaseVersion):
             return None
-        grown = records.facts.since(self._over)
+        facts, before = records.facts, self._over
+        grown = facts.since(before)
         if grown is None:
             return None
         for growth in grown:
             if growth.predicate in self._prepared.derived or growth.predicate in self._touched:
                 return None
         inserted, deleted = by_predicate(insert), by_predicate(delete)
-        self._relations.dictionary.follow(records.facts.texts)
-        told = self._told(handed or {})
-        before, self._over = self._over, records.facts
+        self._relations.dictionary.follow(facts.texts)
+        told = self._told(handed or {}) if handed or self._taken else {}
+        self._over = facts
+        if not (inserted or deleted or grown or told):
+            return self.result()
         try:
-            if inserted or deleted or grown or told:
-                self._change(inserted, deleted, grown, told, budget or Budget())
+            return self._change(inserted, deleted, grown, told, budget or Budget())
         except BaseException:
             self._over = before
             raise
-        return self.result()
 
     def _told(self, handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
         """Return what is handed over and was not the last time; what is not handed over any more is empty."""
@@ -354,7 +357,11 @@ class EmbeddedEvaluation:
     ) -> EmbeddedResult:
         driver = self._driving or self._made_driver()  # before anything changes: it is what goes back
         before, changed = None, list(inserted)
-        if deleted or grown or handed:
+        put = []
+        for growth in grown:
+            if not self._reading(growth).read:
+                put.append(growth.predicate)
+        if deleted or put or handed:
             # What is only added to can be cut back to its marks; what is taken away or put in must be held.
             before = self._relations.version()
             changed += [*deleted, *handed]
@@ -362,7 +369,7 @@ class EmbeddedEvaluation:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
         if before is not None:
-            changed += [growth.predicate for growth in grown]
+            changed += put
             for version in self._held():
                 version.keep(changed)
         self._latest = _nobody
@@ -400,8 +407,10 @@ class EmbeddedEvaluation:
         relations, sources = self._relations, self._prepared.sources
         change, more = Change(), 0
         for growth in grown:
-            more += len(growth)
-            self._extend(growth, change, marks)
+            more += growth.size
+            reading = self._reading(growth)
+            relations.extend(growth, marks, read=reading.read)
+            change.grown |= reading.sources
         for predicate, rows in deleted.items():
             change.shrunk |= relations.remove(predicate, rows)
         for predicate, rows in inserted.items():
@@ -427,30 +436,20 @@ class EmbeddedEvaluation:
             if self._prepared.views:
                 self._check_base(budget, derived=True)
 
-    def _extend(self, growth: Growth, change: Change, marks: Marks) -> None:
-        """Take over what a relation of the database gained."""
-        relations, name = self._relations, None
-        if growth.name is not None:
-            name = relations.dictionary.text(relations.dictionary.place_one(growth.name))
-        sources = {
-            source
-            for source in self._prepared.sources.get(growth.predicate, ())
-            if source.name is None or source.name == name
-        }
-        relations.extend(growth, marks, read=not sources.isdisjoint(self._plain))
-        change.grown |= sources
-
-    @cached_property
-    def _plain(self) -> frozenset[Source]:
-        """What the program reads as it is, and views; anything else it sees through a view or not at all."""
-        read = {source for component in self._prepared.components for source in component.reads}
-        views = {Source(source.view) for source in read if source.view is not None}
-        return frozenset(views | {source for source in read if source.view is None})
+    def _reading(self, growth: Growth) -> Reading:
+        """Return what the program reads of a relation of the database that gained rows."""
+        predicate, at = growth.predicate, growth.name
+        known = self._readings.get((predicate, at))
+        if known is None:
+            dictionary = self._relations.dictionary
+            name = None if at is None else dictionary.text(dictionary.place_one(at))
+            known = self._readings[predicate, at] = self._prepared.reading(predicate, name)
+        return known
 
     def _check_more(self, more: int, budget: Budget) -> None:
         """Refuse too many base facts; they are counted only where there could be too many."""
         if self._most_given is not None and not self._prepared.views:
-            self._most_given += more * sum(self._prepared.reads.values())
+            self._most_given += more * self._prepared.readings
             if self._most_given <= budget.limits.base_facts:
                 return
         self._check_base(budget, derived=False)

@@ -7,6 +7,7 @@ in no order is ordered half way at first, until somebody asks for many values at
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -24,6 +25,8 @@ _DENSE = 16
 
 FEW_AMONG = 64
 """The rows of one value are looked for among so many."""
+FEW_KEYS = 1 << 12
+"""So many keys are searched as a list."""
 _SCATTERED = 1 << 12
 """From so many numbers on it pays to find out how a column is to be sorted."""
 
@@ -87,6 +90,7 @@ class _Run:
         "_domain",
         "_halves",
         "_keys",
+        "_listed",
         "_part",
         "_start",
         "_starts",
@@ -106,6 +110,8 @@ class _Run:
         self._domain = domain if domain <= _DENSE * (stop - start) + 4 * probes + 1024 else 0
         self._starts: Rows | None = None
         self._keys: Ids | None = None
+        self._listed: list[int] | None = None
+        """Few keys once more, for whoever asks for one: numpy takes longer to begin than to search."""
         self._part: Ids | None = None
         """What is not in its whole order yet."""
         self._halves: _Halves | None = None
@@ -158,8 +164,15 @@ class _Run:
             if not 0 <= wanted < len(self._starts) - 1:
                 return 0, 0
             return self._starts.item(wanted), self._starts.item(wanted + 1)
-        keys, key = self._keys, np.int32(wanted)  # else all keys would be made as wide as a Python integer
+        keys = self._keys
         assert keys is not None
+        if len(keys) <= FEW_KEYS:
+            listed = self._listed
+            if listed is None:
+                listed = self._listed = keys.tolist()
+            begin = bisect_left(listed, wanted)
+            return begin, bisect_right(listed, wanted, begin)
+        key = np.int32(wanted)  # else all keys would be made as wide as a Python integer
         begin = int(keys.searchsorted(key))
         if begin == len(keys) or keys.item(begin) != wanted:
             return begin, begin

@@ -9,7 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from lace.engines.dictionary import UNKNOWN
@@ -27,7 +27,7 @@ TOGETHER = 1024
 class KnownFacts:
     """One version of all facts."""
 
-    def __init__(self, driver: Driver, derived: dict[Predicate, Stretch]) -> None:
+    def __init__(self, driver: Driver, derived: Mapping[Predicate, Stretch]) -> None:
         relations = self._relations = driver.relations
         self._dictionary = relations.dictionary
         self._time = relations.changes
@@ -35,10 +35,10 @@ class KnownFacts:
         self._kept: dict[Predicate, Held] = {}
         self._supplied: dict[Predicate, Table] = {}
         if driver.derived:
-            self._whole = dict(derived)
+            whole = self._whole = dict(derived)
             for predicate in driver.derived:
                 table = relations.table(predicate)
-                self._whole[predicate] = (table, len(table))
+                whole[predicate] = (table, len(table))
                 self._supplied[predicate] = driver.supplied(predicate)
 
     def keep(self, predicates: Iterable[Predicate]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 from lace.algebra import (
+    AntiJoin,
     Component,
+    Filter,
     Join,
     Pipeline,
     RankTest,
@@ -19,6 +22,7 @@ from lace.algebra import (
     rule_name,
     scans,
     strict_scans,
+    whole,
 )
 from lace.engines.layout import LaidStep, lay_out
 from lace.engines.quick import MOST_LOOPS, QuickPipeline
@@ -100,7 +104,7 @@ class PreparedComponent:
     def __init__(self, component: Component, derived: frozenset[Predicate]) -> None:
         self.component = component
         self.wholes = tuple(
-            [PreparedPipeline(component, rule.rule, rule.whole, derived) for rule in component.rules]
+            [PreparedPipeline(component, rule.rule, whole(rule), derived) for rule in component.rules]
         )
         self._derived = derived
 
@@ -138,13 +142,21 @@ class PreparedComponent:
         """What it negates or counts: a change there can take facts away."""
         rules = self.component.rules
         return frozenset(
-            source_of(scan, self._derived) for rule in rules for scan in strict_scans(rule.whole)
+            source_of(scan, self._derived) for rule in rules for scan in strict_scans(rule.source)
         )
 
     @cached_property
     def views(self) -> tuple[Source, ...]:
         """What it reads through a view."""
         return tuple(sorted((source for source in self.reads if source.view is not None), key=str))
+
+
+class Reading(NamedTuple):
+    """What a program reads of one base relation, or of its part under a name."""
+
+    sources: frozenset[Source]
+    read: bool
+    """Whether it reads it as it is; elsewhere it looks at it through a view, or not at all."""
 
 
 class PreparedProgram:
@@ -158,34 +170,41 @@ class PreparedProgram:
         self._heads = heads = frozenset(self.heads)
         scans: list[Scan] = []
         self.scans = scans
-        self.nodes = 0
-        """How many steps and heads there are."""
-        self.loops = True
-        """Whether every pipeline can be a function."""
+        nodes, loops = 0, True
         ranked: list[Predicate] = []
         for component in self.plain:
             for rule in component.rules:
-                steps = rule.whole.steps
-                self.nodes += 1 + len(steps)
-                self.loops = self.loops and suits_loops(rule.whole)
+                steps = rule.source.steps
+                nodes += 1 + len(steps)
+                if len(steps) > MOST_LOOPS:
+                    loops = loops and suits_loops(whole(rule))
                 for step in steps:
-                    if type(step) is RankTest:
-                        ranked.append(step.counted)
-                    scans += step.scans()
+                    kind = type(step)
+                    if kind is Join or kind is AntiJoin:
+                        scans.append(step.scan)  # type: ignore[union-attr]
+                    elif kind is not Filter:
+                        scans += step.scans()
+                        if type(step) is RankTest:
+                            ranked.append(step.counted)
+        self.nodes = nodes
+        """How many steps and heads there are."""
+        self.loops = loops
+        """Whether every pipeline can be a function."""
         self.ranked = frozenset(ranked)
         """The relations of pairs that ranks took the place of."""
         self.derived = heads | self.ranked
         reads: dict[Predicate, int] = {}
         self.reads = reads
         """The base predicates that it reads, and how many scans do."""
-        self.views: set[Predicate] = set()
+        views: set[Predicate] = set()
+        self.views = views
         """What it looks through."""
         for scan in scans:
-            predicate = scan.predicate
+            predicate, view = scan.predicate, scan.view
             if predicate not in heads:
                 reads[predicate] = reads.get(predicate, 0) + 1
-            if scan.view is not None:
-                self.views.add(scan.view)
+            if view is not None:
+                views.add(view)
 
     @cached_property
     def base(self) -> frozenset[Source]:
@@ -200,6 +219,11 @@ class PreparedProgram:
     def most_base(self, size: Callable[[Predicate], int]) -> int:
         """Return a number that the facts of `base` do not pass, from the sizes of whole relations."""
         return sum([scans * size(predicate) for predicate, scans in self.reads.items()])
+
+    @cached_property
+    def readings(self) -> int:
+        """How many scans read base predicates."""
+        return sum(self.reads.values())
 
     @cached_property
     def components(self) -> tuple[PreparedComponent, ...]:
@@ -219,6 +243,32 @@ class PreparedProgram:
                 if each.predicate not in self._heads and each not in known:
                     known.append(each)
         return found
+
+    def reading(self, predicate: Predicate, name: str | None) -> Reading:
+        """Return what the program reads of a base relation, or of its part under a name."""
+        known = self._known.get((predicate, name))
+        if known is None:
+            sources = frozenset(
+                [
+                    source
+                    for source in self.sources.get(predicate, ())
+                    if source.name is None or source.name == name
+                ]
+            )
+            read = not sources.isdisjoint(self._plain)
+            known = self._known[predicate, name] = Reading(sources, read)
+        return known
+
+    @cached_property
+    def _plain(self) -> frozenset[Source]:
+        """What the program reads as it is, and views; anything else it sees through a view or not at all."""
+        read = {source for component in self.components for source in component.reads}
+        views = {Source(source.view) for source in read if source.view is not None}
+        return frozenset(views | {source for source in read if source.view is None})
+
+    @cached_property
+    def _known(self) -> dict[tuple[Predicate, str | None], Reading]:
+        return {}
 
 
 def _wider(source: Source) -> set[Source]:

@@ -13,7 +13,6 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,8 +91,7 @@ class Held(NamedTuple):
 Version = tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(NamedTuple):
     """Rows that a relation of the database gained."""
 
     predicate: Predicate
@@ -103,7 +101,9 @@ class Growth:
     start: int
     stop: int
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many rows."""
         return self.stop - self.start
 
 
@@ -297,8 +297,8 @@ class Relations:
     def size(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
         if predicate in PARTED and predicate not in self._derived:
-            return sum(map(len, self._parts.get(predicate, {}).values()))
-        return len(self._tables[predicate]) if predicate in self._tables else 0
+            return sum([part.size for part in self._parts.get(predicate, {}).values()])
+        return self._tables[predicate].size if predicate in self._tables else 0
 
     def add(self, predicate: Predicate, facts: Sequence[Values], marks: Marks | None = None) -> int:
         """Add facts given as texts; mark where the new rows of each table begin."""
@@ -376,6 +376,7 @@ class Relations:
         """Add rows to a relation that is not kept apart, given as positions, maybe known to be new ones."""
         self.changes += 1
         table, count = self._marked(self.own_table(predicate), marks), len(columns[0])
+        table.origin = None
         if table.quick and count + len(table) <= FEW_FACTS:
             return table.add_rows(zip(*(column.tolist() for column in columns), strict=True))
         if not distinct:
@@ -399,13 +400,14 @@ class Relations:
         if read:
             own = self.own_table(predicate) if here is None else self._part(predicate, here)
             _add_more(self._marked(own, marks), growth)
-        elif here is None:
-            self._tables[predicate] = table
         else:
-            self._parts.setdefault(predicate, {})[here] = table
+            if here is None:
+                self._tables[predicate] = table
+            else:
+                self._parts.setdefault(predicate, {})[here] = table
+            self._named.clear()  # no scan reads it, but a view may look at it by name
         if here is not None and predicate in self._tables:
             _add_more(self._marked(self.own_table(predicate), marks), growth)
-        self._forget()
 
     def swap(self, predicate: Predicate, table: Table) -> None:
         """Put another table in the place of a relation that is not kept apart."""
@@ -446,17 +448,20 @@ class Relations:
 
 def _add_more(table: Table, growth: Growth) -> None:
     """Add rows that are known to be new."""
-    count = len(growth)
+    count, gained = growth.size, growth.table
+    if not table.size and not growth.start:
+        table.origin = gained.lineage
     if table.arity == 0 or count <= FEW_MORE or (table.quick and count + len(table) <= FEW_FACTS):
-        table.add_rows(growth.table.rows_in(table.dictionary, growth.start, growth.stop))
+        table.add_rows(gained.rows_in(table.dictionary, growth.start, growth.stop))
+    elif table.origin is gained.lineage and table.size == growth.start and gained.is_in(table.dictionary):
+        table.go_on_as(gained)
     else:
-        table.add_distinct(growth.table.columns_in(table.dictionary, growth.start, growth.stop))
+        table.add_distinct(gained.columns_in(table.dictionary, growth.start, growth.stop))
 
 
 def stretch(table: Table, part: Part, marks: Marks) -> tuple[int, int]:
     """Return the first row that a scan of this part reads, and the one after its last."""
     size = table.size
-    if part is Part.ALL:
-        return 0, size
-    old = marks.get(table, size)
-    return (old, size) if part is Part.NEW else (0, old)
+    if part is Part.NEW:
+        return marks.get(table, size), size
+    return 0, size if part is Part.ALL else marks.get(table, size)

@@ -7,7 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,28 +30,21 @@ class EmbeddedResult(KnownFacts):
     something asks for more than how many there are, and before anything changes.
     """
 
-    def __init__(
-        self, heads: tuple[Predicate, ...], driver: Callable[[], Driver], outcome: Outcome | None = None
-    ) -> None:
+    def __init__(self, driver: Callable[[], Driver], outcome: Outcome | None = None) -> None:
         self._outcome = outcome
         if outcome is None:
-            self._open(heads, driver())
+            self._open(driver())
         else:
-            self._later = (heads, driver)
+            self._later = driver
 
-    def _open(self, heads: tuple[Predicate, ...], driver: Driver) -> None:
-        derived: dict[Predicate, Stretch] = {}
-        for predicate in heads:
-            table = driver.table(predicate)
-            derived[predicate] = (table, table.size)
-        self._derived = derived
-        super().__init__(driver, derived)
+    def _open(self, driver: Driver) -> None:
+        self._derived: Mapping[Predicate, Stretch] = driver.known()
+        super().__init__(driver, self._derived)
 
     def open(self) -> None:
         """Make the tables, if that has not been done."""
         if "_later" in self.__dict__:
-            heads, driver = self.__dict__.pop("_later")
-            self._open(heads, driver())
+            self._open(self.__dict__.pop("_later")())
 
     if not TYPE_CHECKING:  # else a type checker would take any name for an attribute
 

@@ -39,6 +39,8 @@ class Table:
         self.dictionary = dictionary
         self.lineage: object = object()
         """What it has in common with the tables that it took the place of while it only grew."""
+        self.origin: object = None
+        """The lineage of another's table of which it holds the first rows and nothing else."""
         self.size = 0
         self.rounds: list[int] = []
         """Where each round of the fixpoint that derived the rows ended."""
@@ -137,6 +139,15 @@ class Table:
         self._append(columns)
         self.base = self.size = self._filled
 
+    def go_on_as(self, other: Table) -> None:
+        """Become the rows of a table that begins with these and holds the same positions; none is copied."""
+        self._columns = other.columns()
+        self._domain, self._zones = other._domain, list(other._zones)
+        self._filled = self.base = other.size
+        self._tail, self._tail_indexes = {}, {}
+        self.size = other.size
+        self._row_keys.settled(self._columns)
+
     def _all_later(self, columns: list[Ids]) -> bool:
         """Tell whether every row holds a text that is newer than all that are here."""
         later = columns[0] >= self._domain
@@ -225,8 +236,7 @@ class Table:
         rows = self.rows(start, stop)
         if dictionary is self.dictionary or not dictionary.follows:
             return rows
-        place = dictionary.place_one
-        return [tuple([place(value) for value in row]) for row in rows]
+        return list(map(dictionary.place_row, rows))
 
     def is_in(self, dictionary: Dictionary) -> bool:
         """Tell whether every row holds the same positions in a dictionary that follows this one's."""
@@ -241,6 +251,7 @@ class Table:
             other.add_rows(self.rows_in(dictionary))
         else:
             other.add_distinct(self.columns_in(dictionary))
+        other.origin = self.lineage
         return other
 
     def column_index(self, place: int) -> ColumnIndex:
@@ -301,13 +312,14 @@ class Table:
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[Row]:
         """Return a stretch of the rows as tuples."""
-        stop = self.size if stop is None else stop
-        if start >= self.base:
-            if stop == self.size and 2 * start > stop + self.base:
+        size, base = self.size, self.base
+        stop = size if stop is None else stop
+        if start >= base:
+            if stop == size and 2 * start > stop + base:
                 last = list(islice(reversed(self._tail), stop - start))
                 last.reverse()
                 return last
-            return list(self._tail)[start - self.base : stop - self.base]
+            return list(self._tail)[start - base : stop - base]
         if self.arity == 0:
             return [()] * (stop - start)
         return list(zip(*(column.tolist() for column in self.columns(start, stop)), strict=True))
@@ -441,6 +453,7 @@ class Table:
         # Cut to what is filled: the next addition makes room of its own.
         cut = [column[: self._filled] for column in self._columns]
         other._columns = cut
+        other.origin = self.lineage
         if room:
             other.lineage = self.lineage
             other._columns, self._columns = self._columns, cut

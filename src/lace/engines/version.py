@@ -79,15 +79,6 @@ class FactsVersion:
         found.look()
         return found
 
-    def _places(self) -> Iterator[tuple[Place, Table]]:
-        tables, parts = self._tables
-        for predicate, table in tables.items():
-            if predicate not in PARTED:
-                yield (predicate, None), table
-        for predicate, named in parts.items():
-            for name, part in named.items():
-                yield (predicate, name), part
-
     def rows_of(
         self, predicate: Predicate, firsts: Collection[str], names: Collection[str] | None = None
     ) -> Iterator[Values]:
@@ -120,14 +111,32 @@ class FactsVersion:
         """Return what came since an earlier version; None where this is not that one and more."""
         if earlier._dictionary is not self._dictionary:
             return None
-        before = dict(earlier._places())
-        found = []
-        for place, table in self._places():
-            start, known = 0, before.pop(place, None)
-            if known is not None and len(known):
-                if known.lineage is not table.lineage or len(table) < len(known):
+        (tables, parts), (before, parts_before) = self._tables, earlier._tables
+        if not (before.keys() <= tables.keys() and parts_before.keys() <= parts.keys()):
+            return None
+        found: list[Growth] = []
+        for predicate, table in tables.items():
+            known = before.get(predicate)
+            if known is table or predicate in PARTED:
+                continue
+            if not _goes_on((predicate, None), table, known, found):
+                return None
+        for predicate, named in parts.items():
+            named_before = parts_before.get(predicate, {})
+            if not named_before.keys() <= named.keys():
+                return None
+            for name, table in named.items():
+                known = named_before.get(name)
+                if known is not table and not _goes_on((predicate, name), table, known, found):
                     return None
-                start = len(known)
-            if start < len(table):
-                found.append(Growth(*place, table, start, len(table)))
-        return None if any(map(len, before.values())) else found
+        return found
+
+
+def _goes_on(place: Place, table: Table, known: Table | None, found: list[Growth]) -> bool:
+    """Tell whether a table is one from before and more; what it has more is noted."""
+    start, stop = 0 if known is None else known.size, table.size
+    if known is not None and start and (known.lineage is not table.lineage or stop < start):
+        return False
+    if start < stop:
+        found.append(Growth(*place, table, start, stop))
+    return True

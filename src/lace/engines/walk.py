@@ -37,6 +37,7 @@ from lace.algebra import (
     Test,
     delta,
     deltas,
+    whole,
 )
 from lace.engines.dictionary import UNKNOWN
 from lace.engines.prepared import PreparedProgram
@@ -149,68 +150,69 @@ class Walk:
     # Components
 
     def _component(self, component: Component) -> None:
+        mine = []
         for predicate in component.predicates:
-            self._derived[predicate] = _Derived(predicate.arity)
-        if component.recursive:
-            self._fixpoint(component)
-        else:
-            self._own = ()
-            if self._add([(rule, self._rows(rule.whole, [])) for rule in component.rules]):
-                self._end_round([self._derived[component.predicates[0]]])
-
-    def _fixpoint(self, component: Component) -> None:
-        self._own = own = component.predicates
-        mine = [self._derived[predicate] for predicate in own]
+            self._derived[predicate] = each = _Derived(predicate.arity)
+            mine.append(each)
+        self._own = component.predicates if component.recursive else ()
         joins: list[tuple[RuleProgram, int, _Derived]] = []
-        once = []
+        grew = 0
         for rule in component.rules:
-            found = [
-                (rule, at, self._derived[join.scan.predicate])
-                for at, join in enumerate(deltas(rule))
-                if join.scan.predicate in own
-            ]
-            joins += found
+            found = self._own_joins(rule) if component.recursive else None
             # Before the first round a rule that joins its own component finds nothing.
-            if not found:
-                once.append((rule, self._rows(rule.whole, [])))
-        grew = self._add(once)
+            if found:
+                joins += found
+            else:
+                grew += self._add(rule, self._rows(whole(rule), []))
+        if grew:
+            self._rounds(mine, joins)
+
+    def _own_joins(self, rule: RuleProgram) -> list[tuple[RuleProgram, int, _Derived]]:
+        """Return the joins of a rule with what its own component derives."""
+        found = []
+        for at, join in enumerate(deltas(rule)):
+            if (predicate := join.scan.predicate) in self._own:
+                found.append((rule, at, self._derived[predicate]))
+        return found
+
+    def _rounds(self, mine: list[_Derived], joins: list[tuple[RuleProgram, int, _Derived]]) -> None:
+        """Go on from what is new until nothing is."""
         runs: list[tuple[RuleProgram, Pipeline, _Bound, _Derived]] = []
+        grew = 1
         while grew:
-            self._end_round(mine)
-            for rule, at, start in () if runs else joins:
-                runs.append((rule, delta(rule, at), [], start))
-            outputs = [
-                (rule, self._rows(pipeline, bound)) for rule, pipeline, bound, start in runs if start.new
-            ]
+            for each in mine:
+                size = len(each.rows)
+                each.ends.append(size)
+                if size > self._most_rows:
+                    raise _Stop
+            if not runs:
+                for rule, at, start in joins:
+                    runs.append((rule, delta(rule, at), [], start))
+            outputs = []
+            for rule, pipeline, bound, start in runs:
+                if start.new:
+                    outputs.append((rule, self._rows(pipeline, bound)))
             for each in mine:
                 each.new = []
-            grew = self._add(outputs)
+            grew = 0
+            for rule, found in outputs:
+                grew += self._add(rule, found)
 
-    def _end_round(self, mine: list[_Derived]) -> None:
-        for each in mine:
-            size = len(each.rows)
-            each.ends.append(size)
-            if size > self._most_rows:
-                raise _Stop
-
-    def _add(self, outputs: list[tuple[RuleProgram, list[Any]]]) -> int:
-        """Add what a round derived; return how many rows were new."""
-        grew = 0
-        for rule, found in outputs:
-            new = self._derived[rule.whole.head].add(found) if found else 0
-            self._log.append((rule.rule, len(found), new))
-            grew += new
-        return grew
+    def _add(self, rule: RuleProgram, found: list[Any]) -> int:
+        """Add what a rule derived; return how many rows were new."""
+        new = self._derived[rule.source.head].add(found) if found else 0
+        self._log.append((rule.rule, len(found), new))
+        return new
 
     # One pipeline
 
     def _rows(self, pipeline: Pipeline, bound: _Bound) -> list[Any]:
         """Return the rows of the head, repeats included; what a step reads is noted when first reached."""
         columns: Columns = {}
-        count = 1
+        count, ready = 1, len(bound)
         step: Any
         for number, step in enumerate(pipeline.steps):
-            if number == len(bound):
+            if number >= ready:
                 bound.append(self._read(pipeline, number, columns))
             read, kind = bound[number], type(step)
             if read is None:
@@ -266,16 +268,16 @@ class Walk:
             joined[name] = list(rows) if bare else [row[at] for row in rows]
         return joined, total
 
-    def _passing(self, test: Test, columns: Columns, count: int) -> list[bool]:
+    def _passing(self, test: Test, columns: Columns, count: int) -> Iterable[bool]:
         """Tell which rows pass a test."""
         terms = test.terms()
         if type(test) is NotEqual and Column in map(type, terms):
             # Different positions are different texts.
             sides = [term.name if isinstance(term, Column) else (self._find(term.value),) for term in terms]
-            return list(map(ne, *_values(sides, columns, count)))
+            return map(ne, *_values(sides, columns, count))
         texts = self._relations.dictionary.texts
         given = [texts(columns[t.name]) if isinstance(t, Column) else (t.value,) * count for t in terms]
-        return list(map(question(test), *given))
+        return map(question(test), *given)
 
     def _read(self, pipeline: Pipeline, number: int, known: Columns) -> _Read | None:
         """Find out what a step reads, and where what is known by then stands."""
@@ -381,8 +383,7 @@ def _partnered(read: _Read, wanted: bool, columns: Columns, count: int) -> tuple
     if len(columns) == len(keys) == 1 and keys[0] in columns:
         kept = list(filter(has, asked) if wanted else filterfalse(has, asked))
         return dict.fromkeys(columns, kept), len(kept)
-    mask = list(map(has, asked))
-    return _keep(columns, mask if wanted else list(map(not_, mask)))
+    return _keep(columns, map(has, asked) if wanted else map(not_, map(has, asked)))
 
 
 def _repeated(columns: Columns, found: list[Collection[Any]], total: int) -> Columns:
@@ -395,9 +396,10 @@ def _repeated(columns: Columns, found: list[Collection[Any]], total: int) -> Col
     }
 
 
-def _keep(columns: Columns, mask: list[bool]) -> tuple[Columns, int]:
+def _keep(columns: Columns, passed: Iterable[bool]) -> tuple[Columns, int]:
     """Return the rows that passed, and how many they are."""
-    passed = sum(mask)
-    if passed == len(mask):
-        return columns, passed
-    return {name: list(compress(column, mask)) for name, column in columns.items()}, passed
+    kept, mask, count = {}, passed if len(columns) == 1 else list(passed), 0
+    for name, column in columns.items():
+        kept[name] = rest = list(compress(column, mask))
+        count = len(rest)
+    return kept, count if kept else sum(mask)

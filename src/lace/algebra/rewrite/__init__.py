@@ -1,47 +1,40 @@
-"""Rewrites of relational programs: one pass a file, in the order in which they run."""
+"""Rewrites of relational programs: one pass a file, in the order in which they run.
+
+A rule keeps its source order. What runs is ordered when somebody runs it: of a program that runs once, much
+never does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from lace.algebra.nodes import Component, Join, Pipeline, RelationProgram, RuleProgram
+from lace.algebra.nodes import Join, Pipeline, RelationProgram, RuleProgram
 from lace.algebra.rewrite.closure import mark_closures
 from lace.algebra.rewrite.order import delta_pipeline, order_steps
 from lace.algebra.rewrite.rank import rank_instead_of_count
 from lace.algebra.rewrite.view import restrict
 
 
-def order_rules(program: RelationProgram) -> RelationProgram:
-    """Order the steps of every rule; the source order stays with it, for what runs on additions."""
-    components = []
-    for component in program.components:
-        rules = []
-        for rule in component.rules:
-            source = rule.whole
-            steps = order_steps(source.steps, source.project)
-            rules.append(RuleProgram(rule.rule, Pipeline(steps, source.head, source.project), source))
-        components.append(
-            Component(component.predicates, tuple(rules), component.recursive, component.closure)
-        )
-    return program.with_components(tuple(components))
+def whole(rule: RuleProgram) -> Pipeline:
+    """Return what runs when nothing was derived before."""
+    source = rule.source
+    return Pipeline(order_steps(source.steps, source.project), source.head, source.project)
 
 
 def deltas(rule: RuleProgram) -> tuple[Join, ...]:
     """Return the joins of a rule, each of which may find something new."""
-    source = rule.source or rule.whole
-    return tuple([step for step in source.steps if type(step) is Join])
+    return tuple([step for step in rule.source.steps if type(step) is Join])
 
 
 def delta(rule: RuleProgram, at: int) -> Pipeline:
     """Return what runs when something is new in join number `at`."""
-    return delta_pipeline(rule.source or rule.whole, at)
+    return delta_pipeline(rule.source, at)
 
 
 PASSES: tuple[Callable[[RelationProgram], RelationProgram], ...] = (
     mark_closures,
     rank_instead_of_count,
-    order_rules,
 )
 
 
@@ -67,9 +60,9 @@ __all__ = [
     "delta",
     "deltas",
     "mark_closures",
-    "order_rules",
     "order_steps",
     "rank_instead_of_count",
     "restrict",
     "rewrite",
+    "whole",
 ]

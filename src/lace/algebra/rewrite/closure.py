@@ -26,7 +26,7 @@ def _marked(component: Component) -> Component:
     if len(component.predicates) != 1 or component.predicates[0].arity != 2 or len(component.rules) != 2:
         return component
     path = component.predicates[0]
-    first, second = (rule.whole for rule in component.rules)
+    first, second = (rule.source for rule in component.rules)
     for base, step in ((first, second), (second, first)):
         edge = _base_edge(base, path)
         if edge is not None and _extends(step, path, edge):

@@ -183,4 +183,4 @@ def delta_pipeline(pipeline: Pipeline, at: int) -> Pipeline:
 
 def _with_part(join: Join, part: Part) -> Join:
     scan = join.scan
-    return Join(Scan(scan.predicate, scan.places, part, scan.view))
+    return Join(Scan(scan.predicate, scan.places, part, scan.view, scan.names))

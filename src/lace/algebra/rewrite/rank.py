@@ -41,8 +41,8 @@ def rank_instead_of_count(program: RelationProgram) -> RelationProgram:
     readers: dict[Predicate, list[bool]] = {predicate: [] for predicate in levels}
     for component in program.components:
         for rule in component.rules:
-            outside = _outside(rule.whole)
-            for step in rule.whole.steps:
+            outside = _outside(rule.source)
+            for step in rule.source.steps:
                 for scan in step.scans():
                     if scan.predicate in readers:
                         readers[scan.predicate].append(_rankable(step, outside))
@@ -69,7 +69,7 @@ def _levels(component: Component) -> tuple[Level, ...] | None:
     """Return the ways in which a two-place predicate says "before", if it says nothing else."""
     if len(component.predicates) != 1 or component.predicates[0].arity != 2 or component.recursive:
         return None
-    found = [_level(rule.whole) for rule in component.rules]
+    found = [_level(rule.source) for rule in component.rules]
     return tuple(level for level in found if level is not None) if all(found) else None
 
 
@@ -120,7 +120,7 @@ def _with_ranks(component: Component, ranked: dict[Predicate, tuple[Level, ...]]
     return replace(
         component,
         rules=tuple(
-            replace(rule, whole=replace(rule.whole, steps=tuple(map(with_rank, rule.whole.steps))))
+            replace(rule, source=replace(rule.source, steps=tuple(map(with_rank, rule.source.steps))))
             for rule in component.rules
         ),
     )

@@ -62,7 +62,7 @@ def _below(program: RelationProgram, view: Predicate) -> set[Predicate]:
     for component in reversed(program.components):
         if not found.isdisjoint(component.predicates):
             found.update(component.predicates)
-            found.update(p for rule in component.rules for scan in scans(rule.whole) for p in scan.reads())
+            found.update(p for rule in component.rules for scan in scans(rule.source) for p in scan.reads())
     return found
 
 
@@ -94,8 +94,7 @@ class _Restriction:
         return replace(pipeline, steps=tuple(map(self.step, pipeline.steps)))
 
     def rule(self, rule: RuleProgram) -> RuleProgram:
-        source = None if rule.source is None else self.pipeline(rule.source)
-        return replace(rule, whole=self.pipeline(rule.whole), source=source)
+        return replace(rule, source=self.pipeline(rule.source))
 
     def component(self, component: Component) -> Component:
         closure = None if component.closure is None else self.scan(component.closure)

@@ -117,7 +117,7 @@ class Search:
         assert isinstance(program, Program), "compile_program puts it there"
         self.program = program
         for component in compiled.components:
-            if any(scan.view is not None for rule in component.rules for scan in scans(rule.whole)):
+            if any(scan.view is not None for rule in component.rules for scan in scans(rule.source)):
                 raise SeenThroughView(predicate=component.predicates[0])
         self.result = result
         self.heads = program.heads
@@ -126,7 +126,7 @@ class Search:
             step.counted
             for component in compiled.components
             for rule in component.rules
-            for step in rule.whole.steps
+            for step in rule.source.steps
             if isinstance(step, RankTest)
         }
         self._cases: dict[Predicate, tuple[RuleCase, ...]] = {}

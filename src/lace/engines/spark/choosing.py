@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from lace.algebra import Component, Constant, Scan, scans
+from lace.algebra import Component, Constant, Scan, scans, whole
 from lace.engines.relations import PARTED
 from lace.engines.spark.split import Way, split_recursion
 from lace.engines.spark.state import State
@@ -64,10 +64,10 @@ def _fitting(state: State, component: Component, predicate: Predicate) -> int:
     read = {
         replace(scan, view=None)
         for rule in component.rules
-        for scan in scans(rule.whole)
+        for scan in scans(whole(rule))
         if scan.predicate == predicate
     }
-    is_view = any(scan.view == predicate for rule in component.rules for scan in scans(rule.whole))
+    is_view = any(scan.view == predicate for rule in component.rules for scan in scans(rule.source))
     if size <= LOCAL_ROWS // 4 or is_view:
         return size
     return min(size, sum(state.count(scan) for scan in read))
@@ -80,7 +80,7 @@ def is_supplied(state: State, component: Component) -> bool:
 
 def reads(component: Component) -> set[Predicate]:
     """Return the predicates that a component reads, its own and views included."""
-    return {p for rule in component.rules for scan in scans(rule.whole) for p in scan.reads()}
+    return {p for rule in component.rules for scan in scans(rule.source) for p in scan.reads()}
 
 
 def fitting_rows(
@@ -93,7 +93,7 @@ def fitting_rows(
     wanted = set()
     for component in group:
         for rule in component.rules:
-            for scan in scans(rule.whole):
+            for scan in scans(rule.source):
                 if scan.view == predicate:
                     return frame
                 if scan.predicate == predicate:

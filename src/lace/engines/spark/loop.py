@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from lace.algebra import Budget, Component, Join, Pipeline, SemiJoin, delta, deltas, rule_name, scans
+from lace.algebra import Budget, Component, Join, Pipeline, SemiJoin, delta, deltas, rule_name, scans, whole
 from lace.engines.closure import NODES
 from lace.engines.driver import SMALL
 from lace.engines.spark.counting import Meter
@@ -82,11 +82,11 @@ class Loop:
 
     def _wholes(self, component: Component) -> list[tuple[int, Pipeline]]:
         return [
-            (rule.rule, rule.whole)
+            (rule.rule, whole(rule))
             for rule in component.rules
             if all(
                 self._state.relation(step.scan.predicate).size
-                for step in rule.whole.steps
+                for step in rule.source.steps
                 if isinstance(step, Join | SemiJoin) and step.scan.predicate in component.predicates
             )
         ]
@@ -156,7 +156,9 @@ def closes_at_once(state: State, component: Component, budget: Budget, derived: 
     path = component.predicates[0]
     if component.closure is None or state.relation(path).size:
         return False
-    base = next(rule.whole for rule in component.rules if all(s.predicate != path for s in scans(rule.whole)))
+    base = next(
+        rule.source for rule in component.rules if all(s.predicate != path for s in scans(rule.source))
+    )
     join = base.steps[0]
     assert isinstance(join, Join)
     if state.table_size(join.scan, derived) <= SMALL:

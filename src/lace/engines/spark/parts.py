@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from lace.algebra import Budget, Component, RelationProgram
+from lace.algebra import Budget, Component, RelationProgram, whole
 from lace.engines.spark.choosing import fitting_rows, is_supplied
 from lace.engines.spark.inside import (
     Doubtful,
@@ -100,7 +100,7 @@ class Parts:
         for component in components:
             for rule in component.rules:
                 alone = replace(component, predicates=(rule.head,), rules=(rule,), closure=None)
-                routes = split_rule(rule.whole)
+                routes = split_rule(whole(rule))
                 inputs = tuple(
                     Input(predicate, fitting_rows(self._state, [alone], predicate, self._derived), route)
                     for predicate, route in routes.items()

@@ -48,8 +48,7 @@ class Recursion:
 
 def own_scans(rule: RuleProgram, component: Component) -> list[Scan]:
     """Return the atoms of the component itself that a rule joins."""
-    source = rule.source or rule.whole
-    return [scan for scan in scans(source) if scan.predicate in component.predicates]
+    return [scan for scan in scans(rule.source) if scan.predicate in component.predicates]
 
 
 def split_recursion(component: Component) -> Recursion | None:
@@ -63,7 +62,7 @@ def split_recursion(component: Component) -> Recursion | None:
         return None
     routes: dict[Predicate, Route] = {}
     for rule in steps:
-        for scan in scans(rule.whole):
+        for scan in scans(rule.source):
             for predicate in scan.reads():
                 if predicate not in component.predicates:
                     routes[predicate] = Way.ALL
@@ -91,7 +90,7 @@ def _kept(component: Component, steps: tuple[RuleProgram, ...]) -> dict[Predicat
 
 def _variable(rule: RuleProgram, component: Component, places: dict[Predicate, int]) -> Column | None:
     """Return the variable that stands at the chosen places of the head and of all own atoms."""
-    term = rule.whole.project[places[rule.head]]
+    term = rule.source.project[places[rule.head]]
     if not isinstance(term, Column):
         return None
     own = own_scans(rule, component)
@@ -103,11 +102,11 @@ def _following(
 ) -> int | None:
     """Return the place at which a relation always has the kept variable."""
     places: set[int] = set(range(predicate.arity))
-    if any(predicate in ranked_by(rule.whole) for rule in steps):
+    if any(predicate in ranked_by(rule.source) for rule in steps):
         return None
     for rule in steps:
         variable = _variable(rule, component, kept)
-        for scan in scans(rule.whole):
+        for scan in scans(rule.source):
             if scan.view == predicate:
                 return None
             if scan.predicate == predicate:

@@ -131,12 +131,13 @@ def _load(
 ) -> None:
     if not rows.num_rows:
         return
-    if uncounted:
-        budget.steps -= rows.num_rows
     relations = database.relations
     if predicate.arity == 0:
+        # Whether there is such a fact is asked, and takes no step that would not count.
         relations.add(predicate, [()])
         return
+    if uncounted:
+        budget.steps -= rows.num_rows
     columns = []
     for at in range(predicate.arity):
         # A text is looked up once, however many rows hold it.

@@ -273,7 +273,7 @@ def below(program: RelationProgram, wanted: Predicate) -> RelationProgram:
         component = by_head.get(waiting.pop())
         if component is None:
             continue
-        more = {p for rule in component.rules for scan in scans(rule.whole) for p in scan.reads()}
+        more = {p for rule in component.rules for scan in scans(rule.source) for p in scan.reads()}
         more |= set(component.predicates)
         waiting += more - needed
         needed |= more
