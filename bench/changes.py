@@ -1,11 +1,11 @@
 """What an engine with resident results saves on w2: facts that come later, and proofs.
 
+    insert        facts that belong to one evaluation, from their texts to the next result
     load          the texts of a fact become facts of the resident database
     evaluation    the database's new version, and the evaluation going on to it
-    insert        both at once, for facts that belong to one evaluation and not to the database
 
-Load and evaluation are measured apart, as they are for the whole workload; what both come to is told beside
-them. The goals are judged by the evaluation.
+The goals are judged by the inserts. What records take that come while a store is resident, load and
+evaluation apart, is told beside them.
 
 Rules of this file:
 1. Facts that come later are links drawn as the workload's own were: some reach something new, most do not.

@@ -12,9 +12,8 @@ What is measured, and how a goal reads it:
 
 An evaluation ends when the answers exist inside the engine and are counted, where it can count them without
 handing them out; ours ends with the count and the answers as columns of integers. `read` compares the
-engines with texts at both ends. Facts that come later and proofs are compared with our own first evaluation:
-of such facts the load and the evaluation that goes on to them are measured apart, the goals are judged by the
-evaluation, and what both come to stands beside each (see bench/changes.py).
+engines with texts at both ends. Inserts and proofs are compared with our own first evaluation; what else is
+told about facts that come later, bench/changes.py says.
 
 Rules of this file:
 1. Same facts, same answers: their number and a hash of them, sorted, must be equal for all engines, else the

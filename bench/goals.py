@@ -3,13 +3,12 @@
 Rules of this file:
 1. A ratio is the median of the rounds' own ratios. CPU time decides; wall time is shown.
 2. A goal of w1 to w5 compares first evaluations, one of w6 repeated ones: see bench/datalog.py.
-3. A goal about facts that come later is judged by the evaluation, and what it is with their load is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -34,8 +33,6 @@ class Within:
     title: str
     what: str
     goal: Goal
-    beside: str | None = None
-    """What is told beside it and decides nothing: the same with its load."""
 
 
 def rate(bound: float) -> Goal:
@@ -58,8 +55,8 @@ VERSUS = (
     Versus("w6", "clingo", "parsed", rate(1)),
 )
 WITHIN = (
-    Within("w2: one more fact", "one evaluation", Goal(1 / 500, "time"), "one together"),
-    Within("w2: 1,000 more facts at once", "batch evaluation", Goal(1 / 8, "time"), "batch together"),
+    Within("w2: one more fact", "one insert", Goal(1 / 500, "time")),
+    Within("w2: 1,000 more facts at once", "batch insert", Goal(1 / 8, "time")),
     Within("w2: why, 20 links deep", "why", Goal(1 / 20, "time")),
 )
 
@@ -76,8 +73,6 @@ class Judged:
     wall_ratio: float | None
     goal: Goal
     missing: str = ""
-    with_load: float | None = None
-    """The ratio of CPU time with the load, where the goal is about what comes after one."""
 
     @property
     def met(self) -> bool | None:
@@ -93,7 +88,6 @@ class Judged:
             "wall_ratio": self.wall_ratio,
             "goal": str(self.goal),
             "met": self.met,
-            "cpu_ratio_with_load": self.with_load,
             "missing": self.missing or None,
         }
 
@@ -111,29 +105,20 @@ def judge(results: Mapping[str, Sequence[Measured]]) -> list[Judged]:
         if ours.engine == OURS:
             for within in WITHIN:
                 sides = (ours, within.what), (ours, "first")
-                judged = _judged(within.title, *sides, "first evaluation", within.goal)
-                if within.beside is not None:
-                    ratios = _ratios((ours, within.beside), (ours, "first"), within.goal)
-                    judged = replace(judged, with_load=median([cpu for cpu, _ in ratios]) if ratios else None)
-                found.append(judged)
+                found.append(_judged(within.title, *sides, "first evaluation", within.goal))
     return found
 
 
 def _judged(
     title: str, mine: tuple[Measured, str], theirs: tuple[Measured, str], other: str, goal: Goal
 ) -> Judged:
-    ratios = _ratios(mine, theirs, goal)
+    pairs = zip(_samples(mine), _samples(theirs), strict=False)
+    ratios = [[goal.ratio(a, b) for a, b in zip(one, two, strict=True)] for one, two in pairs]
     cpu, wall = map(median, zip(*ratios, strict=True)) if ratios else (None, None)
     missing = "" if ratios else mine[0].failed or theirs[0].failed or "not measured"
     return Judged(
         title, mine[0].seconds(mine[1]), other, theirs[0].seconds(theirs[1]), cpu, wall, goal, missing
     )
-
-
-def _ratios(mine: tuple[Measured, str], theirs: tuple[Measured, str], goal: Goal) -> list[list[float]]:
-    """Return the ratios of the rounds, of CPU and of wall time."""
-    pairs = zip(_samples(mine), _samples(theirs), strict=False)
-    return [[goal.ratio(a, b) for a, b in zip(one, two, strict=True)] for one, two in pairs]
 
 
 def _samples(side: tuple[Measured, str]) -> Iterable[Spent]:

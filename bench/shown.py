@@ -106,9 +106,7 @@ def goals_table(lines: Sequence[Judged]) -> Table:
     for line in lines:
         verdicts = {True: "[green]met[/]", False: "[red]missed[/]", None: f"[yellow]{line.missing}[/]"}
         shown.add_row(
-            line.title
-            if line.with_load is None
-            else f"{line.title}\n[dim]with its load {ratio_text(line.with_load)}[/]",
+            line.title,
             spent_text(line.ours),
             line.other,
             spent_text(line.theirs),
