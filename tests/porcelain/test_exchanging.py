@@ -20,6 +20,7 @@ from lace.porcelain import (
     WrongArgument,
     outcome_of,
     parse_policy,
+    words_of,
 )
 from lace.signing import Secret
 from lace.stores import FileRefused, ReadOnly
@@ -94,6 +95,19 @@ def test_notes_that_cannot_be_kept_are_refused_before_anything_leaves(place: Pat
     for wrong in (tmp_path / "nowhere" / "notes.sqlite", tmp_path):
         with pytest.raises(FileRefused):
             Lace.open(place, send_only=wrong)
+
+
+@pytest.mark.parametrize("dials", [True, False])
+def test_nothing_leaves_where_it_cannot_be_noted(place: Path, dials: bool) -> None:
+    (place / ".lace" / "history.sqlite").mkdir()
+    there = stocked(OTHERS)
+    with Lace.open(place) as lace:
+        ours, theirs = (lace, there) if dials else (there, lace)
+        result = ours.sync(ADDRESS, POLICY, over=Answering(theirs).connect)
+        assert ids(there.store) == {record.id for record in OTHERS}
+    assert (outcome_of(result) is Outcome.LOCAL_ERROR) == dials
+    if dials:
+        assert str(words_of(result)).endswith("[history/not-noted]")
 
 
 def test_it_answers_others_and_asks_for_nothing_under_another_policy_either(

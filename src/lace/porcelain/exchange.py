@@ -13,7 +13,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import logging
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
@@ -38,7 +37,7 @@ from lace.drive import (
     excerpt_for,
     watch_all,
 )
-from lace.errors import LaceError, PolicyError, StoreError
+from lace.errors import LaceError, PolicyError
 from lace.facts import ALL_FACTS
 from lace.iltp import Connection, StreamLimits
 from lace.interlace import (
@@ -63,6 +62,7 @@ from lace.policy import Module, OperandLimits, Precompiled, Views, read_restrict
 from lace.porcelain.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.clock import now_tai
 from lace.porcelain.cursors import KeptCursors
+from lace.porcelain.history import report_fault
 from lace.porcelain.peerpolicy import PolicyBook, Presented, present
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policyfile import PolicyFile
@@ -80,8 +80,6 @@ ASKS_FOR_NOTHING: Final = read_restriction(
     "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
 )
 """What a side that stores nothing holds against every request."""
-
-_log = logging.getLogger("lace.porcelain")
 
 
 class PeerNotProven(PolicyError):
@@ -423,7 +421,7 @@ class Exchanges:
             address=link.transport,
             in_force=lambda viewer: host.presented.in_force(viewer),
             version=self.store.version,
-            report=_report,
+            report=report_fault,
         )
 
 
@@ -433,10 +431,6 @@ def open_exchanges(
     """Return what exchanges of a store share; cursors lie beside the history file, where there is one."""
     cursors = None if beside is None else KeptCursors(cursors_file(beside))
     return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
-
-
-def _report(fault: StoreError) -> None:
-    _log.warning("%s [%s]; the exchange goes on without a note of it for now", fault, fault.code)
 
 
 def _once_agreed(notes: Observer) -> Observer:

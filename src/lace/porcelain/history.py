@@ -44,12 +44,13 @@ def note_exchange(
         address=address,
         in_force=None if policy is None else policy_in_force(policy, peer),
         version=store.version,
-        report=_report,
+        report=report_fault,
     )
 
 
-def _report(fault: StoreError) -> None:
-    _log.warning("%s [%s]; the exchange goes on, and is noted when that is possible again", fault, fault.code)
+def report_fault(fault: StoreError) -> None:
+    """Tell on the log that an exchange could not be noted."""
+    _log.warning("%s [%s]; it is tried again, and until then no record leaves", fault, fault.code)
 
 
 def policy_in_force(policy: PolicyFile, peer: str | None = None) -> Callable[[str], InForce]:

@@ -179,7 +179,7 @@ class Lace(Exchanging):
         if send_only is not None:
             notes = check_path(Path(send_only))
             with file_faults(notes), notes.open("ab"):
-                pass  # an exchange does not stop for notes that cannot be kept; here they are asked for
+                pass
             store = SqliteStore(file, create=False, read_only=True)
             return cls(store, history=notes, read_only=True, sends_only=True)
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
