@@ -17,7 +17,9 @@ from lace.porcelain import (
     NotForExchanges,
     Outcome,
     PolicyBook,
+    Serving,
     WrongArgument,
+    arrange,
     outcome_of,
     parse_policy,
     words_of,
@@ -53,6 +55,7 @@ def test_what_is_only_read_has_no_exchanges_and_says_why_and_what_would_do(place
             lambda: lace.follow(ADDRESS, POLICY),
             lambda: lace.interlace(ADDRESS, POLICY),
             lambda: lace.deliver(ADDRESS, MINE[0].id),
+            lambda: Serving(lace.exchanges, arrange(["unix:/s"], POLICY)),
         ]
         for call in calls:
             with pytest.raises(
