@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lace.drive import NotAHistory
 from lace.interlace import InterlaceResult
 from lace.porcelain import (
     Arrangement,
@@ -25,7 +26,7 @@ from lace.porcelain import (
     words_of,
 )
 from lace.signing import Secret
-from lace.stores import FileRefused, ReadOnly
+from lace.stores import FileRefused, NoStore, ReadOnly
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 
 ADDRESS = "unix:/nowhere"
@@ -98,6 +99,20 @@ def test_notes_that_cannot_be_kept_are_refused_before_anything_leaves(place: Pat
     for wrong in (tmp_path / "nowhere" / "notes.sqlite", tmp_path):
         with pytest.raises(FileRefused):
             Lace.open(place, send_only=wrong)
+    nobody = tmp_path / "nobody.sqlite"
+    with pytest.raises(NoStore):
+        Lace.open(tmp_path / "elsewhere", send_only=nobody)
+    assert not nobody.exists()
+
+
+def test_a_file_of_another_kind_takes_no_notes_and_stays_as_it_is(place: Path, tmp_path: Path) -> None:
+    diary, store = tmp_path / "diary.txt", place / ".lace" / "store.sqlite"
+    diary.write_text("Dear diary, today nothing left.\n" * 99)
+    for wrong in (diary, store):
+        before = wrong.read_bytes()
+        with pytest.raises(NotAHistory, match=f"{wrong.name} holds no notes of exchanges"):
+            Lace.open(place, send_only=wrong)
+        assert wrong.read_bytes() == before
 
 
 @pytest.mark.parametrize("dials", [True, False])

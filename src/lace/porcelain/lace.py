@@ -65,7 +65,6 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Verification,
-    file_faults,
     find_sources,
 )
 from lace.text import RecordId, is_foreign_record_id
@@ -177,11 +176,21 @@ class Lace(Exchanging):
         """
         file = store_file(check_path(Path(path)))
         if send_only is not None:
+            from lace.porcelain.history import prepare_history
+
             notes = check_path(Path(send_only))
-            with file_faults(notes), notes.open("ab"):
-                pass
-            store = SqliteStore(file, create=False, read_only=True)
-            return cls(store, history=notes, read_only=True, sends_only=True)
+            lace = cls(
+                SqliteStore(file, create=False, read_only=True),
+                history=notes,
+                read_only=True,
+                sends_only=True,
+            )
+            try:
+                prepare_history(notes)
+            except BaseException:
+                lace.close()
+                raise
+            return lace
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         journal = None if read_only else imports_folder(file)
         return cls(store, journal=journal, history=history_file(file), read_only=read_only)
