@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lace.porcelain.lace import Lace
 
 TIMES: Final = ("StartTAI", "TickTAI")
+NO_SKEW: Final[Fact] = ("ClockSkewSeconds", "0")
 SHARES_ALL: Final = f"[select]\n{WANTS_ALL}\n[expose selected]\n"
 """The policy of a peer of which only the records are known."""
 
@@ -66,14 +67,22 @@ def rehearse(
     runtime = _runtime(supposed.get("runtime", ()), now, encrypted=supposed.get("encrypted", False))
     claims, there = supposed.get("advertised"), supposed.get("there")
     advertised = None if claims is None else _facts("advertised", claims)
+    make = partial(
+        _rehearsals_over(store, supposed.get("session")),
+        ours,
+        peer=peer,
+        here=here,
+        theirs=theirs,
+        runtime=runtime,
+    )
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")
         facts = ResidentFacts(there.store).database
         their_policy = theirs or parse_policy(SHARES_ALL, "the peer")
-        other = Rehearsal(facts, their_policy, peer=here, theirs=ours, here=peer, side=1, runtime=runtime)
-        advertised = [*(advertised or ()), *other.advertise(there.store)]
-    make = _rehearsals_over(store, supposed.get("session"))
-    return make(ours, peer=peer, here=here, theirs=theirs, runtime=runtime, advertised=advertised)
+        other = Rehearsal(facts, their_policy, peer=here, theirs=given, here=peer, side=1, runtime=runtime)
+        # The name under which a peer advertises follows from both operands.
+        advertised = [*(advertised or ()), *other.advertise(there.store, make().source)]
+    return make(advertised=advertised)
 
 
 def _rehearsals_over(store: Store, session: Session | None) -> Callable[..., Rehearsal]:
@@ -95,7 +104,8 @@ def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[
     if encrypted:
         facts.append(("TransportEncrypted",))
     told = {fact[0] for fact in facts}
-    return [*facts, *((name, now) for name in TIMES if name not in told)]
+    clocks: list[Fact] = [*((name, now) for name in TIMES), NO_SKEW]
+    return [*facts, *(fact for fact in clocks if fact[0] not in told)]
 
 
 def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:

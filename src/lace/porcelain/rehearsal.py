@@ -8,6 +8,8 @@ Rules of this file:
 1. It decides nothing itself: `LocalPolicy` does, over the same view, with the same restrictions.
 2. What holds a record back is told by the section that does. A record that two sections hold is told twice.
 3. Without the peer's policy, the peer is one that wants everything; what would be sent is then the most.
+4. The peer presents what it does to somebody who has proved nothing yet: what it says about us alone narrows
+   what it asks for, and is no part of its operand. Where it knows us before, less may be sent, never more.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from lace.policy import (
     read_module,
 )
 from lace.porcelain.arguments import check_offers
+from lace.porcelain.peerpolicy import PolicyBook, given_policies, present
 from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicySection
 from lace.porcelain.policyparse import GivenPolicy, given_policy
 from lace.stores import Store
@@ -95,7 +98,7 @@ class Rehearsal:
         ours: GivenPolicy,
         *,
         peer: Verifier | None = None,
-        theirs: GivenPolicy | None = None,
+        theirs: GivenPolicy | PolicyBook | None = None,
         here: Verifier | None = None,
         side: int = 0,
         runtime: Iterable[Fact] = (),
@@ -115,7 +118,7 @@ class Rehearsal:
             "advertised": claims,
         }  # fmt: skip
         self._composed = ours.operand(peer)
-        wanted = read_module(WANTS_ALL) if theirs is None else given_policy(theirs).operand(here).module
+        wanted = read_module(WANTS_ALL) if theirs is None else present(given_policies(theirs)).module
         own = self._composed.module
         plan = make_plan(own, wanted) if side == 0 else make_plan(wanted, own)
         for index, proven in ((side, here), (1 - side, peer)):
@@ -150,9 +153,12 @@ class Rehearsal:
         """What the other side is called in its advertisements."""
         return self.plan.operands[1 - self.side].origin.viewer
 
-    def advertise(self, store: Store) -> list[Fact]:
-        """Return what this side would advertise of a store, as the other side takes it in."""
-        source = self.plan.operands[self.side].origin.viewer
+    def advertise(self, store: Store, source: str | None = None) -> list[Fact]:
+        """Return what this side would advertise of a store, as the other side takes it in.
+
+        `source` is what the other side calls this one, where it supposes another plan.
+        """
+        source = source or self.plan.operands[self.side].origin.viewer
         wanted = self.plan.fields
         found: list[Fact] = []
         for record in sorted(self.may_send):
