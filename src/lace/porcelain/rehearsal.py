@@ -220,12 +220,13 @@ class Rehearsal:
             return
         view = self.seen
         seen = selected if view is None else selected & view
-        yield from self._hidden(selected - seen)
-        if self.may_send >= seen:
-            return
+        # The peer may select what it cannot see: a record that it sees links to it.
         theirs = self._selected_by(1 - self.side)
+        yield from self._hidden(selected - seen - theirs)
         yield HeldBack(BY_PEER, "the peer's selector", seen - theirs)
-        both = seen & theirs
+        both = selected & theirs
+        if self.may_send >= both:
+            return
         for section, chosen in self._each(self.ours.of(SEND), _ALLOW_SEND, self.may_send):
             yield HeldBack(BY_SEND, self.ours.place(section), both - chosen)
 
