@@ -70,7 +70,7 @@ def _exposed(policy: PolicyFile, viewer: str, verifier: str | None) -> Iterator[
         return
     scope = exposure.in_scope(viewer)
     if not scope:
-        yield f"no record: {NOTHING_EXPOSED}, so the other side's rules select nothing and nothing is sent"
+        yield f"no record: {NOTHING_EXPOSED}, so the other side's rules get only what they name by its id"
         return
     sections = [policy.place(each) for each in policy.expose_sections() if each.expose_module in scope]
     if len(sections) < len(scope):

@@ -7,7 +7,8 @@
 Rules of this file:
 1. It decides nothing itself: `LocalPolicy` does, over the same view, with the same restrictions.
 2. What holds a record back is told by the section that does. A record that two sections hold is told twice.
-3. Without the peer's policy, the peer is one that wants everything; what would be sent is then the most.
+3. Without the peer's policy, the peer is one that wants everything that it sees. What would be sent is then
+   the most but for records that a peer names: by an id that it knows, or as the target of a link.
 4. The peer presents what it does to somebody who has proved nothing yet: what it says about us alone narrows
    what it asks for, and is no part of its operand. Where it knows us before, less may be sent, never more.
 """
