@@ -70,6 +70,10 @@ def test_a_lace_that_only_sends_leaves_its_store_alone_and_notes_elsewhere(
 ) -> None:
     before, answering = files(place), Answering(stocked(OTHERS))
     with Lace.open(place, send_only=tmp_path / "notes.sqlite") as lace:
+        rehearsal = lace.rehearse(POLICY, there=answering.lace)
+        assert rehearsal.preview().may_request == frozenset()
+        held = rehearsal.why_not_request(OTHERS[0].id)
+        assert [rehearsal.section_of(answer.fact[0]) for answer in held.reasons] == [None]
         result = lace.sync(ADDRESS, POLICY, over=answering.connect)
         assert outcome_of(result) is Outcome.CONVERGED
         assert (result.received_hashes, len(result.sent_hashes)) == ((), 2)

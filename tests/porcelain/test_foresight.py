@@ -165,6 +165,10 @@ def test_an_option_that_nobody_knows_is_refused(lace: Lace) -> None:
     unknown: dict[str, Any] = {"adverts": []}
     with pytest.raises(UnknownOption, match="did you mean advertised"):
         lace.preview(parse_policy(TOWN), **unknown)
+    ours: dict[str, Any]
+    for ours in ({"now": "1640995200:000000000"}, {"sends_only": True}, {"store": lace.store}):
+        with pytest.raises(UnknownOption):
+            lace.preview(parse_policy(TOWN), **ours)
 
 
 def test_a_closed_lace_has_nothing_to_look_at(lace: Lace) -> None:

@@ -58,12 +58,12 @@ from lace.interlace import (
     Schema,
     Settings,
 )
-from lace.policy import Module, OperandLimits, Precompiled, Views, read_restriction
+from lace.policy import Module, OperandLimits, Precompiled, Views
 from lace.porcelain.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.clock import now_tai
 from lace.porcelain.cursors import KeptCursors
 from lace.porcelain.history import report_fault
-from lace.porcelain.peerpolicy import PolicyBook, Presented, present
+from lace.porcelain.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.sharing import Share, Sharing
@@ -76,10 +76,6 @@ SEED_BYTES: Final = 32
 OPENING_BYTES: Final = 1 << 20
 """Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
 some times its bytes before it is understood."""
-ASKS_FOR_NOTHING: Final = read_restriction(
-    "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
-)
-"""What a side that stores nothing holds against every request."""
 
 
 class PeerNotProven(PolicyError):

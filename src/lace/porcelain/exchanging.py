@@ -84,7 +84,7 @@ class Exchanging:
         from lace.porcelain.foresight import rehearse
 
         self._check_open()
-        return rehearse(self.store, policy, now_tai(), **supposed)
+        return rehearse(self.store, policy, now_tai(), self._sends_only, **supposed)
 
     def preview(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Preview:
         """Say what an exchange would send, ask for and hold back, and which section holds it."""

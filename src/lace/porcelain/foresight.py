@@ -56,9 +56,14 @@ class Supposed(TypedDict, total=False):
 
 
 def rehearse(
-    store: Store, policy: GivenPolicy | PolicyBook, now: Tai, **supposed: Unpack[Supposed]
+    store: Store,
+    policy: GivenPolicy | PolicyBook,
+    now: Tai,
+    sends_only: bool = False,
+    /,
+    **supposed: Unpack[Supposed],
 ) -> Rehearsal:
-    """Think an exchange through over a store as it is."""
+    """Think an exchange through over a store as it is; where it `sends_only`, nothing is asked for."""
     check_options(supposed, Supposed.__annotations__)
     peer, here = _verifier("peer", supposed.get("peer")), _verifier("here", supposed.get("here"))
     given, named = given_policies(policy), supposed.get("theirs")
@@ -74,6 +79,7 @@ def rehearse(
         here=here,
         theirs=theirs,
         runtime=runtime,
+        sends_only=sends_only,
     )
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")

@@ -49,8 +49,8 @@ from lace.policy import (
     read_module,
 )
 from lace.porcelain.arguments import check_offers
-from lace.porcelain.peerpolicy import PolicyBook, given_policies, present
-from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicySection
+from lace.porcelain.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, given_policies, present
+from lace.porcelain.policyfile import EXPOSE, RECEIVE, SELECTED, SEND, TRUST, PolicySection
 from lace.porcelain.policyparse import GivenPolicy, given_policy
 from lace.stores import Store
 from lace.text import PlanId, RecordId, Verifier
@@ -104,10 +104,12 @@ class Rehearsal:
         side: int = 0,
         runtime: Iterable[Fact] = (),
         advertised: Iterable[Fact] | None = None,
+        sends_only: bool = False,
     ) -> None:
         """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing.
 
-        Where `advertised` is None, it is not known what the peer advertises.
+        Where `advertised` is None, it is not known what the peer advertises. A side that `sends_only` asks
+        for nothing.
         """
         check_offers("records", records, "evaluate", "facts in memory: ResidentFacts(lace.store).database")
         ours = self.ours = given_policy(ours)
@@ -116,7 +118,7 @@ class Rehearsal:
         runtime, claims = tuple(runtime), None if advertised is None else tuple(advertised)
         self._how: dict[str, Any] = {
             "peer": peer, "theirs": theirs, "here": here, "side": side, "runtime": runtime,
-            "advertised": claims,
+            "advertised": claims, "sends_only": sends_only,
         }  # fmt: skip
         self._composed = ours.operand(peer)
         wanted = read_module(WANTS_ALL) if theirs is None else present(given_policies(theirs)).module
@@ -126,12 +128,13 @@ class Rehearsal:
             plan = plan if proven is None else plan.prove(index, proven)
         self.plan: ExchangePlan = plan
         active = ours.active(peer)
-        self._exposure, self._restrictions = active.exposure, active.restrictions
+        self._exposure = active.exposure
+        self._restrictions = (*active.restrictions, *([ASKS_FOR_NOTHING] if sends_only else []))
         self._policy = LocalPolicy(
             plan,
             side,
             Views(ME, active.exposure),
-            restrictions=active.restrictions,
+            restrictions=self._restrictions,
             limits=OperandLimits(ours=LIMITS),
         )
         self.viewer = self._policy.viewer
@@ -349,4 +352,6 @@ class Rehearsal:
         scope = name.partition(".")[0]
         if scope[:1] not in ("S", "R") or not scope[1:].isdigit():
             return None
-        return self.ours.of(SEND if scope[0] == "S" else "receive")[int(scope[1:])]
+        # Behind them is what a side that only sends holds against requests, and that is no section.
+        sections, at = self.ours.of(SEND if scope[0] == "S" else RECEIVE), int(scope[1:])
+        return sections[at] if at < len(sections) else None
