@@ -183,6 +183,9 @@ def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None
     lace = Lace()
     with pytest.raises(WrongArgument, match="address is one or more"):
         lace.serve(policy=POLICY)
+    for several in (["unix:/s"], Path("/s")):
+        with pytest.raises(WrongArgument, match="address is text"):
+            lace.serve(several, policy=POLICY)  # type: ignore[arg-type]
     with pytest.raises(WrongArgument, match="sign is a Secret"):
         lace.serve("unix:/s", policy=POLICY, sign="me")  # type: ignore[arg-type]
     with Lace.open(place, read_only=True) as shelf, pytest.raises(NotForExchanges):

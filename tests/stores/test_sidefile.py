@@ -101,6 +101,14 @@ def test_an_old_file_takes_the_steps_that_it_lacks_and_a_later_one_is_refused(pa
     assert not is_damaged(caught.value)
 
 
+def test_no_name_stands_for_a_place_that_is_gone_with_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    side(Path(":memory:")).close()
+    assert lines(side(tmp_path / ":memory:", read_only=True)) == []
+
+
 def test_a_file_of_another_kind_is_refused_and_not_damaged(path: Path) -> None:
     side(path).close()
     with pytest.raises(NotAStore) as caught:

@@ -166,8 +166,14 @@ class Exchanging:
         """
         from lace.porcelain.whysent import EXPLAINED, why_sent
 
-        count = EXPLAINED if explain is None else explain
-        return why_sent(self.kept, self.store, self.find(reference), peer=peer, explain=count)
+        count = check_limit(explain, "explain")
+        return why_sent(
+            self.kept,
+            self.store,
+            self.find(reference),
+            peer=peer,
+            explain=EXPLAINED if count is None else count,
+        )
 
     def note_exchange(
         self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None

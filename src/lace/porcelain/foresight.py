@@ -8,20 +8,26 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from lace.errors import TextError
 from lace.facts import Fact
-from lace.porcelain.arguments import WrongArgument, check_many, check_offers, check_options
+from lace.porcelain.arguments import (
+    Kind,
+    WrongArgument,
+    check_kinds,
+    check_many,
+    check_offers,
+    check_options,
+    read_verifier,
+)
 from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
 from lace.porcelain.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.resident import ResidentFacts
 from lace.porcelain.workbench import given_fact
 from lace.stores import Store
-from lace.text import Tai, Verifier, parse_verifier
+from lace.text import Tai
 
 if TYPE_CHECKING:
     from lace.pipeline import Session
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
 TIMES: Final = ("StartTAI", "TickTAI")
 NO_SKEW: Final[Fact] = ("ClockSkewSeconds", "0")
+WHO: Final = frozenset({"Peer", "Here"})
+KINDS: Final = {"encrypted": Kind(bool, "True or False", optional=False)}
 SHARES_ALL: Final = f"[select]\n{WANTS_ALL}\n[expose selected]\n"
 """The policy of a peer of which only the records are known."""
 
@@ -65,7 +73,8 @@ def rehearse(
 ) -> Rehearsal:
     """Think an exchange through over a store as it is; where it `sends_only`, nothing is asked for."""
     check_options(supposed, Supposed.__annotations__)
-    peer, here = _verifier("peer", supposed.get("peer")), _verifier("here", supposed.get("here"))
+    check_kinds(supposed, KINDS)
+    peer, here = read_verifier("peer", supposed.get("peer")), read_verifier("here", supposed.get("here"))
     given, named = given_policies(policy), supposed.get("theirs")
     ours = given.policy(peer) if isinstance(given, PolicyBook) else given
     theirs = None if named is None else given_policy(named)
@@ -110,6 +119,9 @@ def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[
     if encrypted:
         facts.append(("TransportEncrypted",))
     told = {fact[0] for fact in facts}
+    if named := sorted(told & WHO):
+        wanted = "what is known besides peer= and here=, which say who takes part"
+        raise WrongArgument(name="runtime", wanted=wanted, found=f"a fact {named[0]}")
     clocks: list[Fact] = [*((name, now) for name in TIMES), NO_SKEW]
     return [*facts, *(fact for fact in clocks if fact[0] not in told)]
 
@@ -117,13 +129,3 @@ def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[
 def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:
     check_many(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")
     return [given_fact(each) for each in given]
-
-
-def _verifier(name: str, given: object) -> Verifier | None:
-    if given is None:
-        return None
-    if isinstance(given, str):
-        with suppress(TextError):
-            return parse_verifier(given)
-    wanted = "a verifier V.….H3, such as secret.verifier, or None for somebody who proves nothing"
-    raise WrongArgument(name=name, wanted=wanted, found=repr(given)[:60])

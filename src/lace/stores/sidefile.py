@@ -87,7 +87,8 @@ class SideFile:
 
     def _open(self, wait_ms: int) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(self._where, flags=flags)
+        # Some names mean something else to SQLite, such as `:memory:`; no absolute path does.
+        connection = apsw.Connection(str(self.path.absolute()), flags=flags)
         try:
             connection.set_busy_timeout(wait_ms)
             found = self._check(connection)
