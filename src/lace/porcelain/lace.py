@@ -223,6 +223,17 @@ class Lace(Exchanging):
     def make(
         self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
     ) -> Plex | Seal: ...
+    @overload
+    def make(
+        self,
+        data: bytes,
+        *,
+        group: str | None,
+        app: str | None,
+        name: str | None,
+        sign: Secret | None = None,
+        **details: Unpack[Details],
+    ) -> Record: ...
     def make(
         self,
         data: bytes,
@@ -250,6 +261,17 @@ class Lace(Exchanging):
     def put(
         self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
     ) -> Plex | Seal: ...
+    @overload
+    def put(
+        self,
+        data: bytes,
+        *,
+        group: str | None,
+        app: str | None,
+        name: str | None,
+        sign: Secret | None = None,
+        **details: Unpack[Details],
+    ) -> Record: ...
     def put(
         self,
         data: bytes,
