@@ -78,8 +78,8 @@ def open_noted(call: Call) -> Lace:
         reason = "--history is about a store; the notes of a lake lie in its inbox"
         raise Usage(reason=reason, command=call.args.parser.prog)
     notes = Path(call.args.history)
-    with file_faults(notes):
-        notes.stat()
+    with file_faults(notes), notes.open("rb"):
+        pass
     place = store_file(call.world.find_lace(call.args.store))
     return Lace(SqliteStore(place, create=False, read_only=True), history=notes)
 
