@@ -172,7 +172,7 @@ class Lace(Exchanging):
         """Open the lace of a folder, or a store file.
 
         `admit_inner` also stores the records inside a Plex or Seal in their own right. `send_only` names a
-        file for notes of exchanges: the store is only read, and its exchanges send and ask for nothing.
+        file for notes of exchanges: the store is only read, and its exchanges send, and ask for nothing.
         """
         file = store_file(check_path(Path(path)))
         if send_only is not None:
