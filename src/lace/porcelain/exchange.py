@@ -217,6 +217,8 @@ class PolicyHost(Host):
         self._presented = {presented.module.id: presented}
         self.presented = presented
         """What is presented from the next epoch on."""
+        self.agreed_on = presented
+        """What the plan of this epoch was agreed on with: a policy may be changed while an epoch begins."""
         self._expected = choices.expected
         self._sharing = sharing
         self._share: Share | None = None
@@ -234,14 +236,18 @@ class PolicyHost(Host):
         self.presented = presented
         self._presented[presented.module.id] = presented
 
+    def agree(self, agreed: PlanAgreed) -> None:
+        """Take it that a plan was agreed on: with what we presented at the beginning of its epoch."""
+        self.agreed_on = self._presented[agreed.plan.operands[agreed.side].module.id]
+
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
         """Choose the policy for whom the peer proved to be, and compile it for the plan."""
         peer = agreed.peer
+        self.agree(agreed)
         try:
             self._check_expected(peer)
             self._limits = self._guard.admit(peer) or self._limits
-            presented = self._presented[agreed.plan.operands[agreed.side].module.id]
-            active = presented.active(peer)
+            active = self.agreed_on.active(peer)
         except LaceError as error:
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
@@ -404,7 +410,7 @@ class Exchanges:
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
         # A server hears much that never becomes an exchange, and strangers must not fill its history.
-        noting = notes if index == 0 or notes is None else _once_agreed(notes)
+        noting = None if notes is None else _Noting(notes, host, at_once=index == 0)
         side = Side(settings, host, now, watch_all(noting, observe))
         return ExchangeEnd(side, host, known, CheckAhead(self._children))
 
@@ -415,7 +421,7 @@ class Exchanges:
             history,
             lambda: now().tai,
             address=link.transport,
-            in_force=lambda viewer: host.presented.in_force(viewer),
+            in_force=lambda viewer: host.agreed_on.in_force(viewer),
             version=self.store.version,
             report=report_fault,
         )
@@ -429,14 +435,21 @@ def open_exchanges(
     return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
 
 
-def _once_agreed(notes: Observer) -> Observer:
-    """Return what passes on everything from the first agreement on."""
-    agreed = False
+class _Noting:
+    """Passes on to notes what happens, when it is known which of our policies it happens under."""
 
-    def tell(observed: Observed) -> None:
-        nonlocal agreed
-        agreed = agreed or isinstance(observed, PlanChanged)
-        if agreed:
-            notes(observed)
+    def __init__(self, notes: ExchangeNotes, host: PolicyHost, *, at_once: bool) -> None:
+        """Pass everything on `at_once`, or from the first agreement on."""
+        self._notes = notes
+        self._host = host
+        self._passes_on = at_once
 
-    return tell
+    def __call__(self, observed: Observed) -> None:
+        if isinstance(observed, PlanChanged):
+            self._host.agree(observed.agreed)
+            self._passes_on = True
+        if self._passes_on:
+            self._notes(observed)
+
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        self._notes.arrive(records, loop)
