@@ -123,6 +123,20 @@ def test_what_is_foreseen_is_what_an_exchange_then_does(lace: Lace, policies: tu
     assert set(result.sent_hashes) <= to.may_send
 
 
+def test_a_peer_with_a_book_presents_what_is_for_all_of_them(lace: Lace) -> None:
+    me, nothing = talking.ALICE, SELECT_ALL.replace("Advertised(P,S).", "Advertised(P,S), Have(P).")
+    ours, theirs = parse_policy(ALL), parse_policy(f"[select]\n{nothing}[expose selected]\n")
+    book = PolicyBook(None, {me.verifier: theirs})
+    there = Lace()
+    new = there.put(b"y", group="town", app="notes", name="second")
+    foreseen = {"there": there, "here": me.verifier}
+    assert lace.preview(ours, theirs=theirs, **foreseen).may_request == frozenset()
+    found = lace.preview(ours, theirs=book, **foreseen)
+    result = lace.sync("unix:/nowhere", ours, over=talking.Answering(there, book).connect, sign=me)
+    assert (set(result.received_hashes), result.sent_hashes) == (found.may_request, ())
+    assert found.may_request == {new.id}
+
+
 def test_a_record_that_is_sent_has_a_reason(lace: Lace) -> None:
     policy = parse_policy(f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_TOWN}")
     sent = lace.why_send("//town//notes//first", policy, peer=ALICE)

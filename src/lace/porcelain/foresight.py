@@ -22,12 +22,13 @@ from lace.porcelain.arguments import (
     read_verifier,
 )
 from lace.porcelain.peerpolicy import PolicyBook, given_policies
-from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
+from lace.porcelain.policyfile import PolicyFile
+from lace.porcelain.policyparse import GivenPolicy, parse_policy
 from lace.porcelain.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.resident import ResidentFacts
 from lace.porcelain.workbench import given_fact
 from lace.stores import Store
-from lace.text import Tai
+from lace.text import Tai, Verifier
 
 if TYPE_CHECKING:
     from lace.pipeline import Session
@@ -48,8 +49,8 @@ class Supposed(TypedDict, total=False):
     """The verifier that the peer proves; None proves nothing."""
     here: str | None
     """The verifier that we prove."""
-    theirs: GivenPolicy | None
-    """The policy of the peer, else one that wants everything."""
+    theirs: GivenPolicy | PolicyBook | None
+    """The policy of the peer, or its book of several, else one that wants everything."""
     there: Lace | None
     """The lace of the peer, where it is at hand: then it is known what it would advertise."""
     advertised: Iterable[Fact | str] | None
@@ -76,8 +77,8 @@ def rehearse(
     check_kinds(supposed, KINDS)
     peer, here = read_verifier("peer", supposed.get("peer")), read_verifier("here", supposed.get("here"))
     given, named = given_policies(policy), supposed.get("theirs")
-    ours = given.policy(peer) if isinstance(given, PolicyBook) else given
-    theirs = None if named is None else given_policy(named)
+    ours = _chosen(given, peer)
+    theirs = None if named is None else given_policies(named)
     runtime = _runtime(supposed.get("runtime", ()), now, encrypted=supposed.get("encrypted", False))
     claims, there = supposed.get("advertised"), supposed.get("there")
     advertised = None if claims is None else _facts("advertised", claims)
@@ -93,11 +94,16 @@ def rehearse(
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")
         facts = ResidentFacts(there.store).database
-        their_policy = theirs or parse_policy(SHARES_ALL, "the peer")
+        their_policy = parse_policy(SHARES_ALL, "the peer") if theirs is None else _chosen(theirs, here)
         other = Rehearsal(facts, their_policy, peer=here, theirs=given, here=peer, side=1, runtime=runtime)
         # The name under which a peer advertises follows from both operands.
         advertised = [*(advertised or ()), *other.advertise(there.store, make().source)]
     return make(advertised=advertised)
+
+
+def _chosen(given: PolicyFile | PolicyBook, peer: Verifier | None) -> PolicyFile:
+    """Return the policy that a side has for whom the other one proves to be."""
+    return given.policy(peer) if isinstance(given, PolicyBook) else given
 
 
 def _rehearsals_over(store: Store, session: Session | None) -> Callable[..., Rehearsal]:
