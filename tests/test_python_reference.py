@@ -62,7 +62,7 @@ def test_the_source_is_read_as_python_reads_it() -> None:
 
 def test_ways_of_calling_are_all_shown() -> None:
     put = next(member for member in find("lace", "Lace").members if member.name == "put")
-    assert [each.returns for each in put.signatures] == ["Blob", "Seal", "Plex", "Plex | Seal"]
+    assert [each.returns for each in put.signatures] == ["Blob", "Seal", "Plex", "Plex | Seal", "Record"]
     assert "`put(data: bytes) -> Blob`" in render()
 
 

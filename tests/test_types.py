@@ -19,9 +19,9 @@ CALLS = """\
 from typing import assert_type
 from lace import Lace, Secret
 from lace.porcelain import parse_policy
-from lace.record import Blob, Plex, Seal
+from lace.record import Blob, Plex, Record, Seal
 
-def calls(lace: Lace, key: Secret, perhaps: Secret | None) -> None:
+def calls(lace: Lace, key: Secret, perhaps: Secret | None, place: str | None) -> None:
     assert_type(lace.put(b"x"), Blob)
     assert_type(lace.put(b"x", group="u", app="a", name="n"), Plex)
     assert_type(lace.put(b"x", group="u", app="a", name="n", sign=None), Plex)
@@ -30,6 +30,9 @@ def calls(lace: Lace, key: Secret, perhaps: Secret | None) -> None:
     assert_type(lace.put(b"x", group="u", app="a", name="n", sign=perhaps), Plex | Seal)
     assert_type(lace.make(b"x"), Blob)
     assert_type(lace.make(b"x", group="u", app="a", name="n", sign=key), Seal)
+    # Who passes a place on that may be none has all three, or none of them.
+    assert_type(lace.put(b"x", group=place, app=place, name=place), Record)
+    assert_type(lace.make(b"x", group=place, app=place, name=place, sign=perhaps, tai=place), Record)
     lace.put("x")  # wrong
     lace.put(b"x", group="u")  # wrong
     lace.put(b"x", group="u", app="a")  # wrong

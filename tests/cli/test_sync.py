@@ -151,6 +151,12 @@ def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
     missing = lace("history", "--history", "nowhere.sqlite")
     assert (missing.code, "nowhere.sqlite" in missing.err) == (7, True)
     assert not (home / "nowhere.sqlite").exists()
+    folder = lace("history", "--history", ".")
+    assert (folder.code, "[file/refused]" in folder.err) == (7, True)
+    (home / "empty.sqlite").touch()
+    empty = lace("history", "--history", "empty.sqlite")
+    assert (empty.code, "[history/not-a-history]" in empty.err) == (7, True)
+    assert (home / "empty.sqlite").read_bytes() == b"", "who reads notes makes none"
     assert lace("history", "--history", "left.sqlite", "--lake", "waters").code == 2
     assert lace(*words, "--send-only", "left.sqlite", "--lake", "waters").code == 2
 

@@ -51,7 +51,7 @@ def test_a_record_that_is_not_sent_has_no_proof(notes: Run) -> None:
     assert (done.code, done.out) == (1, "")
     assert "`lace why-not-send` says what holds it back" in done.err
     [value] = notes("why-send", OTHER.id, "--peer", "anonymous", "--policy", "u.policy", "--json").values
-    assert value == {"record": OTHER.id, "sent": False, "proof": None, "expose": []}
+    assert value == {"record": OTHER.id, "here": True, "sent": False, "proof": None, "expose": []}
 
 
 def test_a_record_that_rules_name_and_that_is_not_here_is_not_sent(notes: Run, home: Path) -> None:

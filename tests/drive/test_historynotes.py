@@ -21,6 +21,7 @@ from lace.drive import (
     Host,
     MemoryHistory,
     Note,
+    NotNoted,
     Party,
     RecordRejected,
     Role,
@@ -305,7 +306,7 @@ FULL = Full(where="h", reason="no room")
 GONE = HistoryReplaced(where="h", reason="a bit", aside="h.damaged-1")
 
 
-@pytest.mark.parametrize("faults", [[FULL], [None, FULL, FULL], [FULL] * 3])
+@pytest.mark.parametrize("faults", [[FULL], [None, None, FULL]])
 def test_notes_that_could_not_be_kept_are_tried_again(faults: list[StoreError | None]) -> None:
     pair, history = make_pair(MANY, []), Troubled(*faults)
     reported: list[StoreError] = []
@@ -315,13 +316,39 @@ def test_notes_that_could_not_be_kept_are_tried_again(faults: list[StoreError | 
     check_agrees(only(history), pair.results[0])
 
 
-def test_an_exchange_does_not_fail_because_of_its_history() -> None:
-    pair, history = make_pair(MANY, []), Troubled(*[FULL] * 99)
+def test_an_exchange_that_only_receives_does_not_fail_because_of_its_history() -> None:
+    pair, history = make_pair([], MANY), Troubled(*[FULL] * 99)
     reported: list[StoreError] = []
     notes = note_side(pair, 0, history, report=reported.append)
     pair.run()
-    assert pair.results[1].complete
+    assert all(result.complete for result in pair.results)
     assert (reported, notes.fault, notes.number) == ([FULL], FULL, None)
+
+
+@pytest.mark.parametrize("faults", [[FULL] * 99, [None, FULL]])
+def test_what_cannot_be_noted_does_not_leave(faults: list[StoreError | None]) -> None:
+    pair, history = make_pair(MANY, []), Troubled(*faults)
+    note_side(pair, 0, history)
+    pair.run()
+    ours, theirs = pair.results
+    assert (ours.cause, type(ours.error), ours.sent_hashes) == (Cause.STORE, NotNoted, ())
+    assert (theirs.cause, theirs.received_hashes) == (Cause.PEER_LOST, ())
+    assert list(pair.stores[1].ids()) == []
+    # It is not said to have left, or perhaps, once the history can be written to again.
+    assert history.passages(IDS[0]) == []
+
+
+def test_what_cannot_be_noted_does_not_leave_in_one_process_either() -> None:
+    stores = MemoryStore(), MemoryStore()
+    stores[0].put_many(MANY)
+    left, right = (
+        Party(Settings(index=index, module=module(ALL), dice=dice(index)), Host(store, exposure(EXPOSE_ALL)))
+        for index, store in enumerate(stores)
+    )
+    left.observe = ExchangeNotes(Troubled(None, FULL), lambda: at(0))
+    ours, _ = interlace_in_process(left, right, Clock().now())
+    assert (ours.cause, type(ours.error), ours.sent_hashes) == (Cause.STORE, NotNoted, ())
+    assert list(stores[1].ids()) == []
 
 
 @pytest.mark.parametrize("before", [1, 2])

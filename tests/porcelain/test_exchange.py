@@ -289,3 +289,25 @@ def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
         return seen
 
     assert asyncio.run(run()) == [0, 3]
+
+
+def test_what_is_noted_is_the_policy_that_was_agreed_on_and_not_the_one_that_comes_next() -> None:
+    near, far = stocked(notes("a", 2)), Lace()
+    choices = ExchangeChoices(stays_open=True)
+    first, second = parse_policy(OPEN, "first"), parse_policy(OPEN.replace("'u'", "'v'"), "second")
+    left = near.exchanges.begin(first, Link("unix:/nowhere"), index=0, choices=choices)
+    right = far.exchanges.begin(first, Link("unix:/nowhere"), index=1, choices=choices)
+    left.begin()
+    right.begin()
+    left.change_policy(second)  # a server file is read again while somebody is at the door
+    moved = True
+    while moved:
+        moved = False
+        for one, other in ((left, right), (right, left)):
+            while data := one.data_to_send():
+                other.receive_data(data)
+                moved = True
+    (entry,) = near.history()
+    agreements = near.exchange(entry.number).agreements
+    assert [{str(each.name).partition("(")[2].partition(":")[0] for each in agreed.in_force.sections}
+            for agreed in agreements] == [{"first"}, {"second"}]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lace.drive import NotAHistory
 from lace.interlace import InterlaceResult
 from lace.porcelain import (
     Arrangement,
@@ -17,12 +18,15 @@ from lace.porcelain import (
     NotForExchanges,
     Outcome,
     PolicyBook,
+    Serving,
     WrongArgument,
+    arrange,
     outcome_of,
     parse_policy,
+    words_of,
 )
 from lace.signing import Secret
-from lace.stores import FileRefused, ReadOnly
+from lace.stores import FileRefused, NoStore, ReadOnly
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 
 ADDRESS = "unix:/nowhere"
@@ -52,6 +56,7 @@ def test_what_is_only_read_has_no_exchanges_and_says_why_and_what_would_do(place
             lambda: lace.follow(ADDRESS, POLICY),
             lambda: lace.interlace(ADDRESS, POLICY),
             lambda: lace.deliver(ADDRESS, MINE[0].id),
+            lambda: Serving(lace.exchanges, arrange(["unix:/s"], POLICY)),
         ]
         for call in calls:
             with pytest.raises(
@@ -65,6 +70,10 @@ def test_a_lace_that_only_sends_leaves_its_store_alone_and_notes_elsewhere(
 ) -> None:
     before, answering = files(place), Answering(stocked(OTHERS))
     with Lace.open(place, send_only=tmp_path / "notes.sqlite") as lace:
+        rehearsal = lace.rehearse(POLICY, there=answering.lace)
+        assert rehearsal.preview().may_request == frozenset()
+        held = rehearsal.why_not_request(OTHERS[0].id)
+        assert [rehearsal.section_of(answer.fact[0]) for answer in held.reasons] == [None]
         result = lace.sync(ADDRESS, POLICY, over=answering.connect)
         assert outcome_of(result) is Outcome.CONVERGED
         assert (result.received_hashes, len(result.sent_hashes)) == ((), 2)
@@ -94,6 +103,33 @@ def test_notes_that_cannot_be_kept_are_refused_before_anything_leaves(place: Pat
     for wrong in (tmp_path / "nowhere" / "notes.sqlite", tmp_path):
         with pytest.raises(FileRefused):
             Lace.open(place, send_only=wrong)
+    nobody = tmp_path / "nobody.sqlite"
+    with pytest.raises(NoStore):
+        Lace.open(tmp_path / "elsewhere", send_only=nobody)
+    assert not nobody.exists()
+
+
+def test_a_file_of_another_kind_takes_no_notes_and_stays_as_it_is(place: Path, tmp_path: Path) -> None:
+    diary, store = tmp_path / "diary.txt", place / ".lace" / "store.sqlite"
+    diary.write_text("Dear diary, today nothing left.\n" * 99)
+    for wrong in (diary, store):
+        before = wrong.read_bytes()
+        with pytest.raises(NotAHistory, match=f"{wrong.name} holds no notes of exchanges"):
+            Lace.open(place, send_only=wrong)
+        assert wrong.read_bytes() == before
+
+
+@pytest.mark.parametrize("dials", [True, False])
+def test_nothing_leaves_where_it_cannot_be_noted(place: Path, dials: bool) -> None:
+    (place / ".lace" / "history.sqlite").mkdir()
+    there = stocked(OTHERS)
+    with Lace.open(place) as lace:
+        ours, theirs = (lace, there) if dials else (there, lace)
+        result = ours.sync(ADDRESS, POLICY, over=Answering(theirs).connect)
+        assert ids(there.store) == {record.id for record in OTHERS}
+    assert (outcome_of(result) is Outcome.LOCAL_ERROR) == dials
+    if dials:
+        assert str(words_of(result)).endswith("[history/not-noted]")
 
 
 def test_it_answers_others_and_asks_for_nothing_under_another_policy_either(
@@ -113,7 +149,7 @@ def test_it_answers_others_and_asks_for_nothing_under_another_policy_either(
         async def changing() -> None:
             exchange = shelf.interlace(ADDRESS, POLICY, stays_open=True, over=there.connect)
             async with exchange:
-                exchange.change_policy(parse_policy(OPEN.replace("'u'", "'u'") + "\n# the same again\n"))
+                exchange.change_policy(parse_policy(OPEN.replace(", AdvertisedField(P,S,'Group',_,'u')", "")))
                 exchange.finish()
                 assert (await exchange.result()).received_hashes == ()
 
@@ -147,6 +183,9 @@ def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None
     lace = Lace()
     with pytest.raises(WrongArgument, match="address is one or more"):
         lace.serve(policy=POLICY)
+    for several in (["unix:/s"], Path("/s")):
+        with pytest.raises(WrongArgument, match="address is text"):
+            lace.serve(several, policy=POLICY)  # type: ignore[arg-type]
     with pytest.raises(WrongArgument, match="sign is a Secret"):
         lace.serve("unix:/s", policy=POLICY, sign="me")  # type: ignore[arg-type]
     with Lace.open(place, read_only=True) as shelf, pytest.raises(NotForExchanges):

@@ -8,6 +8,7 @@ import pytest
 
 from lace.facts import write_fact_line
 from lace.porcelain import (
+    ExchangeChoices,
     Lace,
     NoPolicyForPeer,
     PolicyBook,
@@ -17,6 +18,7 @@ from lace.porcelain import (
     parse_policy,
 )
 from lace.stores import StoreClosed
+from tests.porcelain import talking
 from tests.porcelain.policies import ALICE, BOB, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
 
 ALL = f"[select]\n{SELECT_ALL}[expose selected]\n"
@@ -68,7 +70,7 @@ def test_the_lace_of_the_peer_says_what_it_would_advertise(lace: Lace) -> None:
 
 
 def test_rules_about_time_hold_on_both_sides(lace: Lace) -> None:
-    timed = SELECT_ALL.replace("Have(P).", "Have(P), StartTAI(_), TickTAI(_).")
+    timed = SELECT_ALL.replace("Have(P).", "Have(P), StartTAI(_), TickTAI(_), ClockSkewSeconds('0').")
     policy = parse_policy(f"[select]\n{timed}[expose selected]\n")
     there = Lace()
     new = there.put(b"y")
@@ -94,10 +96,45 @@ def test_a_book_gives_each_peer_its_own_policy(lace: Lace) -> None:
         lace.preview(book)
 
 
-def test_whom_we_prove_to_be_meets_the_peer_s_sections(lace: Lace) -> None:
-    theirs = parse_policy(f"[select]\n{SELECT_TOWN}[select for {ALICE}]\n{SELECT_ALL}[expose selected]\n")
-    plans = {lace.rehearse(parse_policy(ALL), theirs=theirs, here=here).plan.id for here in (None, ALICE)}
-    assert len(plans) == 2
+GIVES_TOWN = "SelectHave(P) :- Field(P,'Group',_,'town').\nSelectAdvertised(P,S) :- Advertised(P,S).\n"
+MEETINGS = {
+    "we are told of by name": (ALL, f"{ALL}[select for {talking.ALICE.verifier}]\n{GIVES_TOWN}"),
+    "the peer is told of by name": (f"{ALL}[select for {talking.BOB.verifier}]\n{GIVES_TOWN}", ALL),
+    "a receive section reads a field": (
+        ALL,
+        f"{ALL}[receive]\nAllowRequest(P,S) :- AdvertisedField(P,S,'Group',_,'town').\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("policies", MEETINGS.values(), ids=MEETINGS)
+def test_what_is_foreseen_is_what_an_exchange_then_does(lace: Lace, policies: tuple[str, str]) -> None:
+    there, here, peer = Lace(), talking.ALICE, talking.BOB
+    there.put(b"y", group="town", app="notes", name="second")
+    there.put(b"y", group="home", app="notes", name="second")
+    ours, theirs = map(parse_policy, policies)
+    to = lace.preview(ours, theirs=theirs, there=there, here=here.verifier, peer=peer.verifier)
+    back = there.preview(theirs, theirs=ours, there=lace, here=peer.verifier, peer=here.verifier)
+    answering = talking.Answering(there, theirs, ExchangeChoices(secret=peer))
+    result = lace.sync("unix:/nowhere", ours, over=answering.connect, sign=here)
+    assert result.peer_verifier == peer.verifier
+    assert set(result.received_hashes) == to.may_request
+    assert set(result.sent_hashes) == back.may_request
+    assert set(result.sent_hashes) <= to.may_send
+
+
+def test_a_peer_with_a_book_presents_what_is_for_all_of_them(lace: Lace) -> None:
+    me, nothing = talking.ALICE, SELECT_ALL.replace("Advertised(P,S).", "Advertised(P,S), Have(P).")
+    ours, theirs = parse_policy(ALL), parse_policy(f"[select]\n{nothing}[expose selected]\n")
+    book = PolicyBook(None, {me.verifier: theirs})
+    there = Lace()
+    new = there.put(b"y", group="town", app="notes", name="second")
+    foreseen = {"there": there, "here": me.verifier}
+    assert lace.preview(ours, theirs=theirs, **foreseen).may_request == frozenset()
+    found = lace.preview(ours, theirs=book, **foreseen)
+    result = lace.sync("unix:/nowhere", ours, over=talking.Answering(there, book).connect, sign=me)
+    assert (set(result.received_hashes), result.sent_hashes) == (found.may_request, ())
+    assert found.may_request == {new.id}
 
 
 def test_a_record_that_is_sent_has_a_reason(lace: Lace) -> None:
@@ -128,6 +165,9 @@ def test_the_same_exchange_is_looked_at_under_another_policy(lace: Lace) -> None
         ({"runtime": "TransportEncrypted()"}, "runtime is a list of facts"),
         ({"advertised": "x"}, "advertised is a list of facts"),
         ({"advertised": [3]}, "fact is a tuple of texts"),
+        ({"advertised": [()]}, "fact is a tuple of texts"),
+        ({"encrypted": "no"}, "encrypted is True or False"),
+        ({"runtime": [("Peer", ALICE)]}, "runtime is what is known besides peer= and here="),
         ({"there": "copy"}, "there is the Lace of the peer; Lace.open"),
         ({"session": object()}, "session is for what Lace.open_lake opened; one for a MemoryStore was given"),
     ],
@@ -142,6 +182,10 @@ def test_an_option_that_nobody_knows_is_refused(lace: Lace) -> None:
     unknown: dict[str, Any] = {"adverts": []}
     with pytest.raises(UnknownOption, match="did you mean advertised"):
         lace.preview(parse_policy(TOWN), **unknown)
+    ours: dict[str, Any]
+    for ours in ({"now": "1640995200:000000000"}, {"sends_only": True}, {"store": lace.store}):
+        with pytest.raises(UnknownOption):
+            lace.preview(parse_policy(TOWN), **ours)
 
 
 def test_a_closed_lace_has_nothing_to_look_at(lace: Lace) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import FileHistory, NoSuchExchange, interlace_in_process
+from lace.drive import FileHistory, NoSuchExchange, NotNoted, interlace_in_process
 from lace.porcelain import Lace
 from lace.porcelain.place import history_file
 from tests.interlace.pair import Clock
@@ -70,7 +70,7 @@ def test_a_history_that_breaks_is_told_and_the_exchange_goes_on(
         assert [entry.left for entry in lace.history()] == [2]
 
 
-def test_a_history_that_cannot_be_written_is_told_once(
+def test_a_history_that_cannot_be_written_is_told_once_and_nothing_leaves(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Lace.init(tmp_path) as lace:
@@ -78,5 +78,6 @@ def test_a_history_that_cannot_be_written_is_told_once(
         (tmp_path / ".lace" / "history.sqlite").mkdir()
         with caplog.at_level(logging.WARNING, "lace"):
             results = exchange(End(lace), End())
-        assert results[0].complete
-        assert caplog.text.count("the exchange goes on, and is noted when that is possible again") == 1
+        assert isinstance(results[0].error, NotNoted)
+        assert results[0].sent_hashes == ()
+        assert caplog.text.count("it is tried again, and until then no record leaves") == 1

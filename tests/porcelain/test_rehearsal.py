@@ -55,6 +55,20 @@ def test_where_nothing_is_exposed_it_says_so_in_words() -> None:
     assert held(rehearsal) == {NOTHING_EXPOSED: ALL}
 
 
+def test_what_the_peer_names_goes_although_it_is_hidden_and_is_not_told_as_held() -> None:
+    naming = f"SelectHave('{HOME_NOTE}') :- true.\nSelectHave('{TOWN_OTHER}') :- true.\n{SELECT_TOWN}"
+    theirs = parse_policy(f"[select]\n{naming}")
+    ours = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_NOTES}[send]\n"
+    rehearsal = Rehearsal(STORE, parse_policy(f"{ours}AllowSend(P) :- Have(P).\n"), theirs=theirs)
+    assert rehearsal.preview().may_send == ALL
+    assert rehearsal.preview().exposed == 2
+    assert held(rehearsal) == {}
+    rehearsal = Rehearsal(
+        STORE, parse_policy(f"{ours}AllowSend(P) :- Field(P,'App',_,'notes').\n"), theirs=theirs
+    )
+    assert held(rehearsal) == {"[send] (policy:6)": {TOWN_OTHER}}
+
+
 def test_a_record_that_is_not_here_is_not_exposed() -> None:
     linked = "AllowQueryRecord(V,Q) :- _Viewer(V), BlobHash(_,Q).\n"
     policy = parse_policy(f"[select]\n{SELECT_ALL}[expose union]\n[expose to anyone]\n{EXPOSE_TOWN}{linked}")

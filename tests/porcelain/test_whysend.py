@@ -76,3 +76,4 @@ def test_a_record_that_is_not_here_is_not_sent(lace: Lace) -> None:
     assert (answer.here, answer.sent, held.sent) == (False, False, False)
     assert list(answer.lines()) == [f"{stranger} is not here, so it is not sent"]
     assert next(held.lines()) == "The record is not here."
+    assert [told.to_json()["here"] for told in (answer, held)] == [False, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import apsw
@@ -19,9 +20,12 @@ from lace.stores import (
     ReadOnly,
     SideFile,
     StoreClosed,
+    UnreadableLog,
     is_damaged,
     set_aside,
 )
+from tests.stores.test_connections import open_folder as open_folder
+from tests.stores.test_connections import unprivileged
 
 KIND = 0x54657374
 STEPS = ("CREATE TABLE line(text TEXT NOT NULL) STRICT", "ALTER TABLE line ADD COLUMN more INTEGER")
@@ -58,6 +62,24 @@ def test_what_is_written_is_read_and_a_failed_block_leaves_nothing(path: Path) -
         pass
 
 
+@pytest.mark.net
+def test_a_closed_file_can_be_read_where_nothing_can_be_written(open_folder: Path) -> None:
+    path = open_folder / "side.sqlite"
+    file = side(path)
+    with file.writing(durable=True) as writer:
+        writer.insert("INSERT INTO line(text) VALUES ('one')")
+    # As a crash leaves it: the file, and the log that holds the last commits.
+    crashed = open_folder / "crashed.sqlite"
+    for ending in ("", "-wal"):
+        shutil.copy(f"{path}{ending}", f"{crashed}{ending}")
+    file.close()
+    for each in open_folder.iterdir():
+        each.chmod(0o444)
+    open_folder.chmod(0o555)
+    assert unprivileged(lambda: ",".join(lines(side(path, read_only=True)))) == "one"
+    assert unprivileged(lambda: ",".join(lines(side(crashed, read_only=True)))) == UnreadableLog.code
+
+
 def test_what_is_durable_waits_for_the_disk_and_what_is_not_does_not(path: Path) -> None:
     file = side(path)
     for durable, synchronous in ((True, 2), (False, 1), (True, 2)):
@@ -77,6 +99,14 @@ def test_an_old_file_takes_the_steps_that_it_lacks_and_a_later_one_is_refused(pa
     with pytest.raises(NewerSchema) as caught:
         side(path, STEPS[:1])
     assert not is_damaged(caught.value)
+
+
+def test_no_name_stands_for_a_place_that_is_gone_with_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    side(Path(":memory:")).close()
+    assert lines(side(tmp_path / ":memory:", read_only=True)) == []
 
 
 def test_a_file_of_another_kind_is_refused_and_not_damaged(path: Path) -> None:

@@ -69,7 +69,8 @@ def add_noted(parser: ArgumentParser) -> None:
 
 def open_noted(call: Call) -> Lace:
     """Open the lace, or the lake, and the notes of its exchanges."""
-    from lace.porcelain import Lace, file_faults
+    from lace.porcelain import Lace, file_faults, store_file
+    from lace.stores import SqliteStore
 
     if call.args.history is None:
         return call.open(read_only=True)
@@ -77,9 +78,10 @@ def open_noted(call: Call) -> Lace:
         reason = "--history is about a store; the notes of a lake lie in its inbox"
         raise Usage(reason=reason, command=call.args.parser.prog)
     notes = Path(call.args.history)
-    with file_faults(notes):
-        notes.stat()
-    return Lace.open(call.world.find_lace(call.args.store), send_only=notes)
+    with file_faults(notes), notes.open("rb"):
+        pass
+    place = store_file(call.world.find_lace(call.args.store))
+    return Lace(SqliteStore(place, create=False, read_only=True), history=notes)
 
 
 def _run(call: Call) -> int:

@@ -184,10 +184,11 @@ class _Putting:
                 name = given.name
             elif self._several and given.name is not None:
                 name = f"{name}/{given.name}"
-        return self._lace.make(
+        made: Record = self._lace.make(
             data, group=args.group, app=args.app, name=name, tai=tai,
             extra=args.header, links=args.link, sign=self._secret,
         )  # fmt: skip
+        return made
 
     def _commit(self) -> None:
         from lace.stores import Forgotten

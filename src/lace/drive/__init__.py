@@ -18,6 +18,7 @@ from lace.drive.history import (
     Left,
     NoSuchExchange,
     Note,
+    NotNoted,
     Passage,
     Rejected,
     Role,
@@ -30,7 +31,7 @@ from lace.drive.history import (
     is_peer,
     rules_in_force,
 )
-from lace.drive.historyfile import FileHistory, UnreadableHistory
+from lace.drive.historyfile import FileHistory, NotAHistory, UnreadableHistory
 from lace.drive.historymemory import MemoryHistory
 from lace.drive.historynotes import ExchangeNotes
 from lace.drive.host import Host
@@ -72,11 +73,11 @@ __all__ = [
     "ANONYMOUS",
     "Account", "Agreement", "Ahead", "Batch", "Beginning", "Came", "Ending", "ExchangeEnded", "ExchangeEntry",
     "ExchangeNotes", "ExchangeNumber", "FileHistory", "History", "HistoryReplaced", "Host", "InForce", "Item",
-    "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "Note", "Observed", "Observer", "Outbox", "Party",
-    "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived", "RecordRejected", "RecordsAsked",
-    "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded", "Section", "SendSets", "Side", "Stay",
-    "Stayed", "StoreReport", "StoreSnapshots", "Sums", "TakesArrivals", "UnreadableHistory", "Wanted", "Way",
-    "Wired",
+    "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "NotAHistory", "NotNoted", "Note", "Observed",
+    "Observer", "Outbox", "Party", "Passage", "Place", "PlanChanged", "Receipts", "RecordArrived",
+    "RecordRejected", "RecordsAsked", "RecordsLeaving", "RecordsLeft", "Rejected", "Role", "RoundEnded",
+    "Section", "SendSets", "Side", "Stay", "Stayed", "StoreReport", "StoreSnapshots", "Sums", "TakesArrivals",
+    "UnreadableHistory", "Wanted", "Way", "Wired",
     "deliver_matching", "excerpt_for", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer",
     "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records",
     "tell_arrivals", "watch_all", "with_operation",

@@ -44,6 +44,13 @@ class HistoryReplaced(Unavailable):
     text = "the history {where} was damaged ({reason}) and set aside as {aside}; a new one begins"
 
 
+class NotNoted(Unavailable):
+    """Records that were about to leave, and a history that could not take that down."""
+
+    code = "history/not-noted"
+    text = "what leaves is noted first, and that failed, so the records that were next stayed here: {reason}"
+
+
 # What had a say, and stays at home.
 
 

@@ -39,7 +39,7 @@ from lace.drive.historytables import (
     write_note,
 )
 from lace.errors import Corrupt, LaceError, StoreError
-from lace.stores import Reader, SideFile, StoreClosed, is_damaged, set_aside
+from lace.stores import NotAStore, Reader, SideFile, StoreClosed, is_damaged, set_aside
 from lace.text import Tai
 
 PAGE: Final = 500
@@ -51,6 +51,16 @@ class UnreadableHistory(Corrupt):
     code = "history/unreadable"
     text = (
         "the history {where} holds something that it never wrote ({reason}): keep the file, and set it aside"
+    )
+
+
+class NotAHistory(NotAStore):
+    """A file of another kind, where notes of exchanges were to be."""
+
+    code = "history/not-a-history"
+    text = (
+        "{where} holds no notes of exchanges ({reason}); nothing was changed. Choose another file, or a name"
+        " that nothing has yet"
     )
 
 
@@ -72,8 +82,17 @@ class FileHistory:
             if self._closed:
                 raise StoreClosed(where=str(self.path))
             if self._opened is None:
-                self._opened = SideFile(self.path, kind=KIND, steps=STEPS, read_only=self._read_only)
+                try:
+                    self._opened = SideFile(self.path, kind=KIND, steps=STEPS, read_only=self._read_only)
+                except NotAStore as error:
+                    reason = error.fields["reason"]
+                    raise NotAHistory(where=str(self.path), reason=reason) from error.__cause__
             return self._opened
+
+    def prepare(self) -> None:
+        """Make the file where there is none; raise what would keep notes from it, and leave it as it is."""
+        with self._lock, self._file().writing(durable=True):
+            pass
 
     def close(self) -> None:
         """Let go of the file for good."""

@@ -4,8 +4,8 @@
     Side(settings, host, moment, observe=notes)      or      Party(settings, host, notes)
 
 Rules of this file:
-1. What is about to leave is on the disk before the call returns; everything else may wait a little.
-2. An exchange never fails because of its history. What could not be kept is tried again with the next note.
+1. What is about to leave is on the disk before the call returns, or the call raises, and it does not leave.
+2. Everything else may wait, and no exchange fails because of it: it is tried again with the next note.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lace.drive.history import (
     Leaving,
     Left,
     Note,
+    NotNoted,
     Rejected,
     Stay,
     Stayed,
@@ -94,7 +95,7 @@ class ExchangeNotes:
         """Why the last notes could not be kept; None where all are."""
 
     def __call__(self, observed: Observed) -> None:
-        """Take in what happened."""
+        """Take in what happened; `NotNoted` is raised where records are about to leave and must not."""
         match observed:
             case RecordArrived(record, loop):
                 self.arrive((record,), loop)
@@ -112,6 +113,10 @@ class ExchangeNotes:
                 leaving = Leaving(self._now(), self._batches, self._epoch, loop, tick, records, version)
                 self._leaving = leaving
                 self._write(leaving, durable=True)
+                if self.fault is not None:
+                    self._leaving = None
+                    self._waiting.remove(leaving)
+                    raise NotNoted(reason=f"{self.fault} [{self.fault.code}]")
             case RecordsLeft(records, size, _):
                 self._write(Left(self._batches, records, size))
                 self._leaving = None

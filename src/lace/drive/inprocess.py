@@ -282,7 +282,7 @@ def _send(party: Party, wanted: SendRecords, response: _Response) -> Generator[R
 def _telling(
     observe: Observer, exchange: Exchange, wanted: SendRecords, loading: Loading
 ) -> Generator[Record, None, RecordsSent | StoreFailed]:
-    """Tell of records before they are handed out."""
+    """Tell of records before they are handed out; where that is refused, they are not."""
     departures = Departures(observe, wanted.records, exchange.round.loops, exchange.agreed.ticks.current)
     try:
         while True:
@@ -291,7 +291,10 @@ def _telling(
             except StopIteration as over:
                 outcome: RecordsSent | StoreFailed = over.value
                 return outcome
-            departures.hand_out(record.id, record.size)
+            try:
+                departures.hand_out(record.id, record.size)
+            except StoreError as error:
+                return StoreFailed(error)
             yield record
     finally:
         departures.end()

@@ -39,7 +39,10 @@ class RecordsAsked:
 
 @dataclass(frozen=True, slots=True)
 class RecordsLeaving:
-    """Records are about to go to the peer: told before the first of their bytes is handed out."""
+    """Records are about to go to the peer: told before the first of their bytes is handed out.
+
+    An observer that raises a `StoreError` keeps them here, and the exchange ends with it.
+    """
 
     records: tuple[str, ...]
     loop: int

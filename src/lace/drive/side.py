@@ -26,6 +26,7 @@ from lace.drive.observed import (
     RoundEnded,
     tell_arrivals,
 )
+from lace.errors import StoreError
 from lace.interlace import (
     Aborted,
     BlockReceived,
@@ -79,7 +80,10 @@ class Outbox:
     def __init__(
         self, leaving: Callable[[Sequence[bytes]], None], done: Callable[[RecordsSent | StoreFailed], None]
     ) -> None:
-        """Begin empty; `leaving` is told of records before they are handed out, `done` when all are."""
+        """Begin empty; `leaving` is told of records before they are handed out, `done` when all are.
+
+        Where `leaving` raises a `StoreError`, they are not handed out, and `done` is told of it.
+        """
         self._items: deque[Item] = deque()
         self._loading: Loading | None = None
         self._loaded: RecordsSent | StoreFailed | None = None
@@ -99,6 +103,16 @@ class Outbox:
         """Drop everything."""
         self._items.clear()
         self._loading = self._loaded = None
+
+    def _let_go(self, raws: Sequence[bytes]) -> bool:
+        """Tell of records before they are handed out; where that is refused, all of them stay."""
+        try:
+            self._leaving(raws)
+        except StoreError as error:
+            self.clear()
+            self._done(StoreFailed(error))
+            return False
+        return True
 
     def __bool__(self) -> bool:
         while not self._items and self._read_on():
@@ -126,8 +140,8 @@ class Outbox:
         if not self:
             raise IndexError("nothing waits to be told")
         item = self._items.popleft()
-        if isinstance(item, RecordReceived):
-            self._leaving([item.raw])
+        if isinstance(item, RecordReceived) and not self._let_go([item.raw]):
+            return self._items.popleft() if self else PeerClosed(clean=False)
         return item
 
     def take_records(self, most_bytes: int) -> list[bytes]:
@@ -149,7 +163,8 @@ class Outbox:
                 break
             elif not (raws := self._read()):
                 continue
-            self._leaving(raws)
+            if not self._let_go(raws):
+                break
             taken += raws
             size += sum(map(len, raws))
         return taken

@@ -8,13 +8,15 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from lace.errors import InputError
+from lace.errors import InputError, TextError
 from lace.porcelain.table import Condition, parse_condition
 from lace.record import Blob, Plex, Seal
 from lace.signing import Secret
+from lace.text import Verifier, parse_verifier
 
 MEANT: Final = {"require_peer": "expected", "peer": "expected", "secret": "sign", "key": "sign"}
 """Options under the names that they have elsewhere."""
@@ -139,12 +141,24 @@ def check_secret(sign: object) -> None:
         raise WrongArgument(name="sign", wanted=SECRET, found=_named(sign))
 
 
+def read_verifier(name: str, given: object) -> Verifier | None:
+    """Return the verifier that a caller gave; None is somebody who proves nothing."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        with suppress(TextError):
+            return parse_verifier(given)
+    wanted = "a verifier V.….H3, such as secret.verifier, or None for somebody who proves nothing"
+    raise WrongArgument(name=name, wanted=wanted, found=repr(given)[:60])
+
+
 def check_pairs(extra: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return extra headers, each a name and a value.
 
     >>> check_pairs([("Tag", "food")])
     [('Tag', 'food')]
     """
+    check_many("extra", extra, "pairs of name and value, both text")
     pairs = list(extra)
     for each in pairs:
         if not (isinstance(each, tuple | list) and len(each) == 2 and all(isinstance(e, str) for e in each)):
@@ -162,10 +176,10 @@ def read_conditions(where: str | Iterable[str | Condition]) -> list[Condition]:
     return [parse_condition(each) if isinstance(each, str) else each for each in given]
 
 
-def check_limit(limit: int | None) -> int | None:
+def check_limit(limit: int | None, name: str = "limit") -> int | None:
     """Refuse what is no number of rows, or below 0."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise WrongArgument(name="limit", wanted="None, or a number from 0 on", found=repr(limit)[:40])
+        raise WrongArgument(name=name, wanted="None, or a number from 0 on", found=repr(limit)[:40])
     return limit
 
 

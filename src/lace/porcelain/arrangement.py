@@ -25,7 +25,7 @@ from lace.errors import LaceError
 from lace.iltp import Address
 from lace.interlace import ExchangeLimits, Link, LocalLimits
 from lace.policy import OperandLimits
-from lace.porcelain.arguments import WrongArgument, check_many
+from lace.porcelain.arguments import WrongArgument, check_many, check_text
 from lace.porcelain.exchange import ExchangeChoices
 from lace.porcelain.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policyfile import PolicyFile
@@ -173,6 +173,8 @@ def arrange(addresses: Sequence[str], policy: GivenPolicy | PolicyBook, **more: 
     0
     """
     check_many("addresses", addresses, "addresses to serve, such as tcp:127.0.0.1:0")
+    for address in addresses:
+        check_text("address", address, "text, such as tcp:127.0.0.1:0")
     given = given_policies(policy)
     book = given if isinstance(given, PolicyBook) else PolicyBook(given)
     groups = tuple(

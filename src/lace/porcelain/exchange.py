@@ -13,7 +13,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import logging
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
@@ -38,7 +37,7 @@ from lace.drive import (
     excerpt_for,
     watch_all,
 )
-from lace.errors import LaceError, PolicyError, StoreError
+from lace.errors import LaceError, PolicyError
 from lace.facts import ALL_FACTS
 from lace.iltp import Connection, StreamLimits
 from lace.interlace import (
@@ -59,11 +58,12 @@ from lace.interlace import (
     Schema,
     Settings,
 )
-from lace.policy import Module, OperandLimits, Precompiled, Views, read_restriction
+from lace.policy import Module, OperandLimits, Precompiled, Views
 from lace.porcelain.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.clock import now_tai
 from lace.porcelain.cursors import KeptCursors
-from lace.porcelain.peerpolicy import PolicyBook, Presented, present
+from lace.porcelain.history import report_fault
+from lace.porcelain.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.sharing import Share, Sharing
@@ -76,12 +76,6 @@ SEED_BYTES: Final = 32
 OPENING_BYTES: Final = 1 << 20
 """Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
 some times its bytes before it is understood."""
-ASKS_FOR_NOTHING: Final = read_restriction(
-    "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
-)
-"""What a side that stores nothing holds against every request."""
-
-_log = logging.getLogger("lace.porcelain")
 
 
 class PeerNotProven(PolicyError):
@@ -223,6 +217,8 @@ class PolicyHost(Host):
         self._presented = {presented.module.id: presented}
         self.presented = presented
         """What is presented from the next epoch on."""
+        self.agreed_on = presented
+        """What the plan of this epoch was agreed on with: a policy may be changed while an epoch begins."""
         self._expected = choices.expected
         self._sharing = sharing
         self._share: Share | None = None
@@ -240,14 +236,18 @@ class PolicyHost(Host):
         self.presented = presented
         self._presented[presented.module.id] = presented
 
+    def agree(self, agreed: PlanAgreed) -> None:
+        """Take it that a plan was agreed on: with what we presented at the beginning of its epoch."""
+        self.agreed_on = self._presented[agreed.plan.operands[agreed.side].module.id]
+
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
         """Choose the policy for whom the peer proved to be, and compile it for the plan."""
         peer = agreed.peer
+        self.agree(agreed)
         try:
             self._check_expected(peer)
             self._limits = self._guard.admit(peer) or self._limits
-            presented = self._presented[agreed.plan.operands[agreed.side].module.id]
-            active = presented.active(peer)
+            active = self.agreed_on.active(peer)
         except LaceError as error:
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
@@ -410,7 +410,7 @@ class Exchanges:
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
         # A server hears much that never becomes an exchange, and strangers must not fill its history.
-        noting = notes if index == 0 or notes is None else _once_agreed(notes)
+        noting = None if notes is None else _Noting(notes, host, at_once=index == 0)
         side = Side(settings, host, now, watch_all(noting, observe))
         return ExchangeEnd(side, host, known, CheckAhead(self._children))
 
@@ -421,9 +421,9 @@ class Exchanges:
             history,
             lambda: now().tai,
             address=link.transport,
-            in_force=lambda viewer: host.presented.in_force(viewer),
+            in_force=lambda viewer: host.agreed_on.in_force(viewer),
             version=self.store.version,
-            report=_report,
+            report=report_fault,
         )
 
 
@@ -435,18 +435,21 @@ def open_exchanges(
     return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
 
 
-def _report(fault: StoreError) -> None:
-    _log.warning("%s [%s]; the exchange goes on without a note of it for now", fault, fault.code)
+class _Noting:
+    """Passes on to notes what happens, when it is known which of our policies it happens under."""
 
+    def __init__(self, notes: ExchangeNotes, host: PolicyHost, *, at_once: bool) -> None:
+        """Pass everything on `at_once`, or from the first agreement on."""
+        self._notes = notes
+        self._host = host
+        self._passes_on = at_once
 
-def _once_agreed(notes: Observer) -> Observer:
-    """Return what passes on everything from the first agreement on."""
-    agreed = False
+    def __call__(self, observed: Observed) -> None:
+        if isinstance(observed, PlanChanged):
+            self._host.agree(observed.agreed)
+            self._passes_on = True
+        if self._passes_on:
+            self._notes(observed)
 
-    def tell(observed: Observed) -> None:
-        nonlocal agreed
-        agreed = agreed or isinstance(observed, PlanChanged)
-        if agreed:
-            notes(observed)
-
-    return tell
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        self._notes.arrive(records, loop)

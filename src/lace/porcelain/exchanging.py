@@ -84,7 +84,7 @@ class Exchanging:
         from lace.porcelain.foresight import rehearse
 
         self._check_open()
-        return rehearse(self.store, policy, now_tai(), **supposed)
+        return rehearse(self.store, policy, now_tai(), self._sends_only, **supposed)
 
     def preview(self, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]) -> Preview:
         """Say what an exchange would send, ask for and hold back, and which section holds it."""
@@ -166,8 +166,14 @@ class Exchanging:
         """
         from lace.porcelain.whysent import EXPLAINED, why_sent
 
-        count = EXPLAINED if explain is None else explain
-        return why_sent(self.kept, self.store, self.find(reference), peer=peer, explain=count)
+        count = check_limit(explain, "explain")
+        return why_sent(
+            self.kept,
+            self.store,
+            self.find(reference),
+            peer=peer,
+            explain=EXPLAINED if count is None else count,
+        )
 
     def note_exchange(
         self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None
@@ -185,6 +191,7 @@ class Exchanging:
     def exchanges(self) -> Exchanges:
         """What all exchanges with this lace share: its resident facts, its history, what peers advertised."""
         self._check_open()
+        self._check_noting()
         if self._exchanges is None:
             from lace.porcelain.exchange import open_exchanges
 
@@ -203,7 +210,6 @@ class Exchanging:
         """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
         from lace.porcelain.interlacing import open_interlacing
 
-        self._check_noting()
         return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
 
     def sync(
@@ -250,7 +256,6 @@ class Exchanging:
         from lace.porcelain.serving import Serving
 
         check_secret(sign)
-        self._check_noting()
         arrangement = arrange(addresses, policy, prove_in_clear=prove_in_clear)
         if not addresses:
             raise WrongArgument(name="address", wanted="one or more, such as tcp:127.0.0.1:0", found="none")
@@ -273,7 +278,6 @@ class Exchanging:
         """Bring records of this lace to one elsewhere, and say what became of each."""
         from lace.porcelain.operations import deliver
 
-        self._check_noting()
         return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
 
     def close(self) -> None:

@@ -8,26 +8,36 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from lace.errors import TextError
 from lace.facts import Fact
-from lace.porcelain.arguments import WrongArgument, check_many, check_offers, check_options
+from lace.porcelain.arguments import (
+    Kind,
+    WrongArgument,
+    check_kinds,
+    check_many,
+    check_offers,
+    check_options,
+    read_verifier,
+)
 from lace.porcelain.peerpolicy import PolicyBook, given_policies
-from lace.porcelain.policyparse import GivenPolicy, given_policy, parse_policy
+from lace.porcelain.policyfile import PolicyFile
+from lace.porcelain.policyparse import GivenPolicy, parse_policy
 from lace.porcelain.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.resident import ResidentFacts
 from lace.porcelain.workbench import given_fact
 from lace.stores import Store
-from lace.text import Tai, Verifier, parse_verifier
+from lace.text import Tai, Verifier
 
 if TYPE_CHECKING:
     from lace.pipeline import Session
     from lace.porcelain.lace import Lace
 
 TIMES: Final = ("StartTAI", "TickTAI")
+NO_SKEW: Final[Fact] = ("ClockSkewSeconds", "0")
+WHO: Final = frozenset({"Peer", "Here"})
+KINDS: Final = {"encrypted": Kind(bool, "True or False", optional=False)}
 SHARES_ALL: Final = f"[select]\n{WANTS_ALL}\n[expose selected]\n"
 """The policy of a peer of which only the records are known."""
 
@@ -39,8 +49,8 @@ class Supposed(TypedDict, total=False):
     """The verifier that the peer proves; None proves nothing."""
     here: str | None
     """The verifier that we prove."""
-    theirs: GivenPolicy | None
-    """The policy of the peer, else one that wants everything."""
+    theirs: GivenPolicy | PolicyBook | None
+    """The policy of the peer, or its book of several, else one that wants everything."""
     there: Lace | None
     """The lace of the peer, where it is at hand: then it is known what it would advertise."""
     advertised: Iterable[Fact | str] | None
@@ -55,25 +65,45 @@ class Supposed(TypedDict, total=False):
 
 
 def rehearse(
-    store: Store, policy: GivenPolicy | PolicyBook, now: Tai, **supposed: Unpack[Supposed]
+    store: Store,
+    policy: GivenPolicy | PolicyBook,
+    now: Tai,
+    sends_only: bool = False,
+    /,
+    **supposed: Unpack[Supposed],
 ) -> Rehearsal:
-    """Think an exchange through over a store as it is."""
+    """Think an exchange through over a store as it is; where it `sends_only`, nothing is asked for."""
     check_options(supposed, Supposed.__annotations__)
-    peer, here = _verifier("peer", supposed.get("peer")), _verifier("here", supposed.get("here"))
+    check_kinds(supposed, KINDS)
+    peer, here = read_verifier("peer", supposed.get("peer")), read_verifier("here", supposed.get("here"))
     given, named = given_policies(policy), supposed.get("theirs")
-    ours = given.policy(peer) if isinstance(given, PolicyBook) else given
-    theirs = None if named is None else given_policy(named)
+    ours = _chosen(given, peer)
+    theirs = None if named is None else given_policies(named)
     runtime = _runtime(supposed.get("runtime", ()), now, encrypted=supposed.get("encrypted", False))
     claims, there = supposed.get("advertised"), supposed.get("there")
     advertised = None if claims is None else _facts("advertised", claims)
+    make = partial(
+        _rehearsals_over(store, supposed.get("session")),
+        ours,
+        peer=peer,
+        here=here,
+        theirs=theirs,
+        runtime=runtime,
+        sends_only=sends_only,
+    )
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")
         facts = ResidentFacts(there.store).database
-        their_policy = theirs or parse_policy(SHARES_ALL, "the peer")
-        other = Rehearsal(facts, their_policy, peer=here, theirs=ours, here=peer, side=1, runtime=runtime)
-        advertised = [*(advertised or ()), *other.advertise(there.store)]
-    make = _rehearsals_over(store, supposed.get("session"))
-    return make(ours, peer=peer, here=here, theirs=theirs, runtime=runtime, advertised=advertised)
+        their_policy = parse_policy(SHARES_ALL, "the peer") if theirs is None else _chosen(theirs, here)
+        other = Rehearsal(facts, their_policy, peer=here, theirs=given, here=peer, side=1, runtime=runtime)
+        # The name under which a peer advertises follows from both operands.
+        advertised = [*(advertised or ()), *other.advertise(there.store, make().source)]
+    return make(advertised=advertised)
+
+
+def _chosen(given: PolicyFile | PolicyBook, peer: Verifier | None) -> PolicyFile:
+    """Return the policy that a side has for whom the other one proves to be."""
+    return given.policy(peer) if isinstance(given, PolicyBook) else given
 
 
 def _rehearsals_over(store: Store, session: Session | None) -> Callable[..., Rehearsal]:
@@ -95,19 +125,13 @@ def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[
     if encrypted:
         facts.append(("TransportEncrypted",))
     told = {fact[0] for fact in facts}
-    return [*facts, *((name, now) for name in TIMES if name not in told)]
+    if named := sorted(told & WHO):
+        wanted = "what is known besides peer= and here=, which say who takes part"
+        raise WrongArgument(name="runtime", wanted=wanted, found=f"a fact {named[0]}")
+    clocks: list[Fact] = [*((name, now) for name in TIMES), NO_SKEW]
+    return [*facts, *(fact for fact in clocks if fact[0] not in told)]
 
 
 def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:
     check_many(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")
     return [given_fact(each) for each in given]
-
-
-def _verifier(name: str, given: object) -> Verifier | None:
-    if given is None:
-        return None
-    if isinstance(given, str):
-        with suppress(TextError):
-            return parse_verifier(given)
-    wanted = "a verifier V.….H3, such as secret.verifier, or None for somebody who proves nothing"
-    raise WrongArgument(name=name, wanted=wanted, found=repr(given)[:60])

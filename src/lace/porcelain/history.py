@@ -17,7 +17,7 @@ from lace.drive import ExchangeNotes, FileHistory, History, InForce, MemoryHisto
 from lace.errors import StoreError
 from lace.policy import expose_selected
 from lace.porcelain.policyfile import EXPOSE, RECEIVE, SELECTED, SEND, UNION, PolicyFile
-from lace.stores import Store
+from lace.stores import Store, file_faults
 from lace.text import Tai
 
 _log = logging.getLogger("lace.history")
@@ -26,6 +26,17 @@ _log = logging.getLogger("lace.history")
 def open_history(path: Path | None, *, read_only: bool = False) -> History:
     """Return the history that a file holds, or will; without a file, one in memory."""
     return MemoryHistory() if path is None else FileHistory(path, read_only=read_only)
+
+
+def prepare_history(path: Path) -> None:
+    """Make a file for notes of exchanges, or raise what would keep notes from it and leave it as it is."""
+    with file_faults(path), path.open("ab"):
+        pass  # of a path the system says more than SQLite does
+    history = FileHistory(path)
+    try:
+        history.prepare()
+    finally:
+        history.close()
 
 
 def note_exchange(
@@ -44,12 +55,13 @@ def note_exchange(
         address=address,
         in_force=None if policy is None else policy_in_force(policy, peer),
         version=store.version,
-        report=_report,
+        report=report_fault,
     )
 
 
-def _report(fault: StoreError) -> None:
-    _log.warning("%s [%s]; the exchange goes on, and is noted when that is possible again", fault, fault.code)
+def report_fault(fault: StoreError) -> None:
+    """Tell on the log that an exchange could not be noted."""
+    _log.warning("%s [%s]; it is tried again, and until then no record leaves", fault, fault.code)
 
 
 def policy_in_force(policy: PolicyFile, peer: str | None = None) -> Callable[[str], InForce]:

@@ -65,7 +65,6 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Verification,
-    file_faults,
     find_sources,
 )
 from lace.text import RecordId, is_foreign_record_id
@@ -173,15 +172,25 @@ class Lace(Exchanging):
         """Open the lace of a folder, or a store file.
 
         `admit_inner` also stores the records inside a Plex or Seal in their own right. `send_only` names a
-        file for notes of exchanges: the store is only read, and its exchanges send and ask for nothing.
+        file for notes of exchanges: the store is only read, and its exchanges send, and ask for nothing.
         """
         file = store_file(check_path(Path(path)))
         if send_only is not None:
+            from lace.porcelain.history import prepare_history
+
             notes = check_path(Path(send_only))
-            with file_faults(notes), notes.open("ab"):
-                pass  # an exchange does not stop for notes that cannot be kept; here they are asked for
-            store = SqliteStore(file, create=False, read_only=True)
-            return cls(store, history=notes, read_only=True, sends_only=True)
+            lace = cls(
+                SqliteStore(file, create=False, read_only=True),
+                history=notes,
+                read_only=True,
+                sends_only=True,
+            )
+            try:
+                prepare_history(notes)
+            except BaseException:
+                lace.close()
+                raise
+            return lace
         store = SqliteStore(file, create=False, read_only=read_only, admit_inner=admit_inner)
         journal = None if read_only else imports_folder(file)
         return cls(store, journal=journal, history=history_file(file), read_only=read_only)
@@ -214,6 +223,17 @@ class Lace(Exchanging):
     def make(
         self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
     ) -> Plex | Seal: ...
+    @overload
+    def make(
+        self,
+        data: bytes,
+        *,
+        group: str | None,
+        app: str | None,
+        name: str | None,
+        sign: Secret | None = None,
+        **details: Unpack[Details],
+    ) -> Record: ...
     def make(
         self,
         data: bytes,
@@ -241,6 +261,17 @@ class Lace(Exchanging):
     def put(
         self, data: bytes, *, group: str, app: str, name: str, sign: Secret | None, **details: Unpack[Details]
     ) -> Plex | Seal: ...
+    @overload
+    def put(
+        self,
+        data: bytes,
+        *,
+        group: str | None,
+        app: str | None,
+        name: str | None,
+        sign: Secret | None = None,
+        **details: Unpack[Details],
+    ) -> Record: ...
     def put(
         self,
         data: bytes,

@@ -29,6 +29,7 @@ from lace.policy import (
     NothingToPresent,
     compose_selectors,
     read_module,
+    read_restriction,
     restrict_like,
 )
 from lace.porcelain.history import policy_in_force
@@ -41,6 +42,10 @@ ADVERTISED_FIELD: Final = Predicate("AdvertisedField", 5)
 EVERY: Final = ""
 """Stands for all fields: a rule reads them under a name that it does not know."""
 WIDEST: Final = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
+ASKS_FOR_NOTHING: Final = read_restriction(
+    "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
+)
+"""What a side that stores nothing holds against every request, whatever its policy says."""
 
 
 class TooLate(PolicyError):

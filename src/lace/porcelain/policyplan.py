@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lace.policy import NOTHING_EXPOSED, ExchangePlan, make_plan
+from lace.porcelain.arguments import WrongArgument, read_verifier
 from lace.porcelain.policyfile import PolicyFile
 from lace.porcelain.policyparse import GivenPolicy, given_policy
-from lace.text import Verifier
 
 
 class PlannedExchange(NamedTuple):
@@ -20,7 +20,7 @@ class PlannedExchange(NamedTuple):
 
 
 def plan_exchange(
-    zero: GivenPolicy, one: GivenPolicy, *, proven: tuple[Verifier | None, Verifier | None] = (None, None)
+    zero: GivenPolicy, one: GivenPolicy, *, proven: tuple[str | None, str | None] = (None, None)
 ) -> PlannedExchange:
     """Make the plan of two policies; `proven` is whom the two sides prove to be, None for nobody.
 
@@ -33,8 +33,11 @@ def plan_exchange(
     'no record: nothing is exposed to this peer'
     """
     policies = given_policy(zero), given_policy(one)
-    plan = make_plan(*(policies[side].operand(proven[1 - side]).module for side in (0, 1)))
-    for side, verifier in enumerate(proven):
+    if not isinstance(proven, tuple | list) or len(proven) != 2:
+        raise WrongArgument(name="proven", wanted="a pair, one for each side", found=repr(proven)[:60])
+    verifiers = [read_verifier("proven", each) for each in proven]
+    plan = make_plan(*(policies[side].operand(verifiers[1 - side]).module for side in (0, 1)))
+    for side, verifier in enumerate(verifiers):
         plan = plan if verifier is None else plan.prove(side, verifier)
     return PlannedExchange(
         plan, (tuple(_disclosed(plan, policies[0], 0)), tuple(_disclosed(plan, policies[1], 1)))
@@ -70,7 +73,7 @@ def _exposed(policy: PolicyFile, viewer: str, verifier: str | None) -> Iterator[
         return
     scope = exposure.in_scope(viewer)
     if not scope:
-        yield f"no record: {NOTHING_EXPOSED}, so the other side's rules select nothing and nothing is sent"
+        yield f"no record: {NOTHING_EXPOSED}, so the other side's rules get only what they name by its id"
         return
     sections = [policy.place(each) for each in policy.expose_sections() if each.expose_module in scope]
     if len(sections) < len(scope):

@@ -7,7 +7,10 @@
 Rules of this file:
 1. It decides nothing itself: `LocalPolicy` does, over the same view, with the same restrictions.
 2. What holds a record back is told by the section that does. A record that two sections hold is told twice.
-3. Without the peer's policy, the peer is one that wants everything; what would be sent is then the most.
+3. Without the peer's policy, the peer is one that wants everything that it sees. What would be sent is then
+   the most but for records that a peer names: by an id that it knows, or as the target of a link.
+4. The peer presents what it does to somebody who has proved nothing yet: what it says about us alone narrows
+   what it asks for, and is no part of its operand. Where it knows us before, less may be sent, never more.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ from lace.policy import (
     read_module,
 )
 from lace.porcelain.arguments import check_offers
-from lace.porcelain.policyfile import EXPOSE, SELECTED, SEND, TRUST, PolicySection
+from lace.porcelain.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, given_policies, present
+from lace.porcelain.policyfile import EXPOSE, RECEIVE, SELECTED, SEND, TRUST, PolicySection
 from lace.porcelain.policyparse import GivenPolicy, given_policy
 from lace.stores import Store
 from lace.text import PlanId, RecordId, Verifier
@@ -95,15 +99,17 @@ class Rehearsal:
         ours: GivenPolicy,
         *,
         peer: Verifier | None = None,
-        theirs: GivenPolicy | None = None,
+        theirs: GivenPolicy | PolicyBook | None = None,
         here: Verifier | None = None,
         side: int = 0,
         runtime: Iterable[Fact] = (),
         advertised: Iterable[Fact] | None = None,
+        sends_only: bool = False,
     ) -> None:
         """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing.
 
-        Where `advertised` is None, it is not known what the peer advertises.
+        Where `advertised` is None, it is not known what the peer advertises. A side that `sends_only` asks
+        for nothing.
         """
         check_offers("records", records, "evaluate", "facts in memory: ResidentFacts(lace.store).database")
         ours = self.ours = given_policy(ours)
@@ -112,22 +118,23 @@ class Rehearsal:
         runtime, claims = tuple(runtime), None if advertised is None else tuple(advertised)
         self._how: dict[str, Any] = {
             "peer": peer, "theirs": theirs, "here": here, "side": side, "runtime": runtime,
-            "advertised": claims,
+            "advertised": claims, "sends_only": sends_only,
         }  # fmt: skip
         self._composed = ours.operand(peer)
-        wanted = read_module(WANTS_ALL) if theirs is None else given_policy(theirs).operand(here).module
+        wanted = read_module(WANTS_ALL) if theirs is None else present(given_policies(theirs)).module
         own = self._composed.module
         plan = make_plan(own, wanted) if side == 0 else make_plan(wanted, own)
         for index, proven in ((side, here), (1 - side, peer)):
             plan = plan if proven is None else plan.prove(index, proven)
         self.plan: ExchangePlan = plan
         active = ours.active(peer)
-        self._exposure, self._restrictions = active.exposure, active.restrictions
+        self._exposure = active.exposure
+        self._restrictions = (*active.restrictions, *([ASKS_FOR_NOTHING] if sends_only else []))
         self._policy = LocalPolicy(
             plan,
             side,
             Views(ME, active.exposure),
-            restrictions=active.restrictions,
+            restrictions=self._restrictions,
             limits=OperandLimits(ours=LIMITS),
         )
         self.viewer = self._policy.viewer
@@ -150,9 +157,12 @@ class Rehearsal:
         """What the other side is called in its advertisements."""
         return self.plan.operands[1 - self.side].origin.viewer
 
-    def advertise(self, store: Store) -> list[Fact]:
-        """Return what this side would advertise of a store, as the other side takes it in."""
-        source = self.plan.operands[self.side].origin.viewer
+    def advertise(self, store: Store, source: str | None = None) -> list[Fact]:
+        """Return what this side would advertise of a store, as the other side takes it in.
+
+        `source` is what the other side calls this one, where it supposes another plan.
+        """
+        source = source or self.plan.operands[self.side].origin.viewer
         wanted = self.plan.fields
         found: list[Fact] = []
         for record in sorted(self.may_send):
@@ -214,12 +224,13 @@ class Rehearsal:
             return
         view = self.seen
         seen = selected if view is None else selected & view
-        yield from self._hidden(selected - seen)
-        if self.may_send >= seen:
-            return
+        # The peer may select what it cannot see: a record that it sees links to it.
         theirs = self._selected_by(1 - self.side)
+        yield from self._hidden(selected - seen - theirs)
         yield HeldBack(BY_PEER, "the peer's selector", seen - theirs)
-        both = seen & theirs
+        both = selected & theirs
+        if self.may_send >= both:
+            return
         for section, chosen in self._each(self.ours.of(SEND), _ALLOW_SEND, self.may_send):
             yield HeldBack(BY_SEND, self.ours.place(section), both - chosen)
 
@@ -341,4 +352,6 @@ class Rehearsal:
         scope = name.partition(".")[0]
         if scope[:1] not in ("S", "R") or not scope[1:].isdigit():
             return None
-        return self.ours.of(SEND if scope[0] == "S" else "receive")[int(scope[1:])]
+        # Behind them is what a side that only sends holds against requests, and that is no section.
+        sections, at = self.ours.of(SEND if scope[0] == "S" else RECEIVE), int(scope[1:])
+        return sections[at] if at < len(sections) else None

@@ -52,6 +52,7 @@ class WhySend:
         """Return the answer as a program reads it."""
         return {
             "record": self.record,
+            "here": self.here,
             "sent": self.sent,
             "proof": self.proof and self.proof.to_json(),
             "expose": [
@@ -105,6 +106,7 @@ class WhyNotSend:
         """Return the answer as a program reads it."""
         return {
             "record": self.record,
+            "here": self.here,
             "sent": self.sent,
             "exposed": self.exposed,
             "held_by": list(self.held_by),

@@ -341,7 +341,7 @@ def given_fact(fact: Fact | str) -> Fact:
     """
     if isinstance(fact, str):
         return read_goal(fact)
-    if not isinstance(fact, tuple):
+    if not isinstance(fact, tuple) or not fact:
         wanted = "a tuple of texts, the name of its predicate first, or text such as Edge('a','b')"
         raise WrongArgument(name="fact", wanted=wanted, found=repr(fact)[:80])
     return fact

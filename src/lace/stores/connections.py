@@ -195,14 +195,11 @@ class Connections:
         try:
             version = self._probe()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # A reader of a WAL store creates -shm beside it. Where it may not, the file alone is the whole
-            # store if, and only if, no commits wait in a -wal file. Whoever opens it for writing later is
-            # not seen by this reader; but bytes that change under it do not hash, and so do not leave.
+            # Whoever opens it for writing later is not seen by this reader; but bytes that change under it
+            # do not hash, and so do not leave.
             if not self.path.exists():
                 raise
-            wal = self.path.with_name(self.path.name + "-wal")
-            if wal.exists() and wal.stat().st_size > 0:
-                raise UnreadableLog(where=self.where) from None
+            check_whole(self.path)
             self._immutable = True
             version = self._probe()
         if version < VERSION:
@@ -215,6 +212,17 @@ class Connections:
             return check_kind(connection, self.where)
         finally:
             self._let_go(connection)
+
+
+def check_whole(path: Path) -> None:
+    """Refuse a file that is not all of its database.
+
+    A reader of a WAL file creates -shm beside it. Where it may not, the file alone is the whole database if,
+    and only if, no commits wait in a -wal file.
+    """
+    wal = path.with_name(path.name + "-wal")
+    if wal.exists() and wal.stat().st_size > 0:
+        raise UnreadableLog(where=str(path)) from None
 
 
 def _set(connection: apsw.Connection, **pragmas: str | int) -> None:

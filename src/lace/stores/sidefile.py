@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import apsw
 
 from lace.errors import Corrupt, StoreError
-from lace.stores.connections import Forked
+from lace.stores.connections import Forked, check_whole
 from lace.stores.faults import NewerSchema, NotAStore, ReadOnly, Telling
 from lace.stores.files import file_faults
 from lace.stores.port import StoreClosed
@@ -57,22 +57,41 @@ class SideFile:
         self._telling = Telling(self._where)
         self._lock = threading.RLock()
         self._pid = os.getpid()
+        wait_ms = int(wait_seconds * 1000)
         with self._telling:
-            self._connection: apsw.Connection | None = self._open(int(wait_seconds * 1000))
+            self._connection: apsw.Connection | None = (
+                self._open_to_read(wait_ms) if read_only else self._open(wait_ms)
+            )
         self._identity = _identity(path)
+
+    def _open_to_read(self, wait_ms: int) -> apsw.Connection:
+        try:
+            return self._reader("?mode=ro", wait_ms)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if not self.path.is_file():
+                raise
+            check_whole(self.path)
+            return self._reader("?immutable=1", wait_ms)
+
+    def _reader(self, how: str, wait_ms: int) -> apsw.Connection:
+        uri = self.path.absolute().as_uri() + how
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        try:
+            connection.set_busy_timeout(wait_ms)
+            if self._check(connection) == 0:
+                raise NotAStore(where=self._where, reason="it is empty")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _open(self, wait_ms: int) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        if self._read_only:
-            flags = apsw.SQLITE_OPEN_READONLY
-        connection = apsw.Connection(self._where, flags=flags)
+        # Some names mean something else to SQLite, such as `:memory:`; no absolute path does.
+        connection = apsw.Connection(str(self.path.absolute()), flags=flags)
         try:
             connection.set_busy_timeout(wait_ms)
             found = self._check(connection)
-            if self._read_only:
-                if found == 0:
-                    raise NotAStore(where=self._where, reason="it is empty")
-                return connection
             _enter_wal(connection, wait_ms)
             connection.execute("PRAGMA trusted_schema = OFF").fetchall()
             if found < len(self._steps):
