@@ -42,9 +42,9 @@ class NotForExchanges(ReadOnly):
     code = "exchange/read-only"
     text = (
         "{where} can only be read, and an exchange writes: it stores what comes, and notes beside the store"
-        " what leaves, before it leaves; nothing was exchanged. Open it for writing, or name a file elsewhere"
-        " for the notes, send_only=FILE or --send-only FILE: then nothing is asked for, and the store stays"
-        " as it is"
+        " what leaves, before it leaves; nothing was exchanged. Open it for writing (a lake with"
+        " JoinedLake.join), or name a file elsewhere for the notes of a store, send_only=FILE or --send-only"
+        " FILE: then nothing is asked for, and the store stays as it is"
     )
 
 
