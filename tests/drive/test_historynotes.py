@@ -49,6 +49,7 @@ from lace.policy import Exposure, read_expose, read_restriction
 from lace.record import make_blob
 from lace.stores import Full, MemoryStore
 from tests.drive.histories import at
+from tests.drive.wire import wire
 from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, dice, exposure, make_pair, module
 from tests.interlace.scenarios import GROUP_U, NON_MONOTONIC, Scenario, draw
 from tests.strategies import SECRETS
@@ -338,6 +339,21 @@ def test_what_cannot_be_noted_does_not_leave(faults: list[StoreError | None]) ->
     assert history.passages(IDS[0]) == []
 
 
+@pytest.mark.parametrize("before", range(1, 9))
+@pytest.mark.parametrize("faults", [1, 2, 3])
+def test_what_is_noted_as_left_over_a_wire_is_what_came(
+    monkeypatch: pytest.MonkeyPatch, before: int, faults: int
+) -> None:
+    """Records are read and handed out in runs, and a batch of notes may end in the middle of one."""
+    monkeypatch.setattr("lace.drive.departures.LEAVING_RECORDS", 3)
+    pair, history = make_pair(MANY, []), Troubled(*[None] * before, *[FULL] * faults)
+    note_side(pair, 0, history)
+    wire(pair).run()
+    account, came = only(history), sorted(pair.ids(1))
+    assert sorted(fared(account, Way.LEFT) + fared(account, Way.MAY_HAVE_LEFT)) == came
+    assert (pair.results[0].cause is Cause.STORE) == (len(came) < len(MANY))
+
+
 def test_what_cannot_be_noted_does_not_leave_in_one_process_either() -> None:
     stores = MemoryStore(), MemoryStore()
     stores[0].put_many(MANY)
@@ -377,6 +393,7 @@ from lace.drive import ExchangeNotes, FileHistory, departures
 from lace.interlace import RecordReceived, named_record
 from lace.record import make_blob
 from tests.drive.histories import at
+from tests.drive.wire import wire
 from tests.interlace.pair import make_pair
 
 departures.LEAVING_RECORDS = 16

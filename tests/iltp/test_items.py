@@ -105,3 +105,16 @@ def test_items_are_equal_by_what_they_carry_and_frozen() -> None:
     assert PhaseEnd(1) == PhaseEnd(2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         RULES.raw = b""  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("pieces", [1, 200, 5000])
+def test_a_name_without_constants_is_not_that_of_the_lines_behind_it(pieces: int) -> None:
+    drawn = [("A", "1"), ("A",), ("A", "2"), ("AB",), ("A", "3"), ("B",), ("AB", "4"), ("A", "5")]
+    block = make_fact_block(drawn * pieces)
+    assert isinstance(block, FactBlock)
+    assert list(block.facts()) == drawn * pieces
+
+
+def test_lines_without_an_end_are_not_read_forever() -> None:
+    with pytest.raises(ValueError, match="not found"):
+        list(FactBlock(b"A()\nB()").lines())

@@ -95,6 +95,26 @@ def test_without_a_child_records_come_out_as_they_went_in(ahead: CheckAhead) -> 
     ahead.close()
 
 
+@pytest.mark.parametrize("runs", [1, 3, RUNS])
+def test_records_that_come_when_the_child_has_died_come_out_too(runs: int) -> None:
+    places = Semaphore(1)
+    made = CheckAhead(places)
+    made.expect(checkahead.WORTH_RECORDS)
+    assert made._child is not None
+    while not made._is_ready():
+        assert checkahead._can(made._child._from, select.POLLIN, PATIENCE)
+    made._child._process.send_signal(signal.SIGSTOP)
+    given = cut(RAWS[: 10 * runs])
+    assert [each for at in range(runs) for each in made.give(given[10 * at : 10 * at + 10])] == []
+    made._child._process.kill()
+    made._child._process.wait()
+    more = cut(RAWS[-5:])
+    assert [*made.give(more)] == [*given, *more], "in their order, and none is lost"
+    assert made._child is None
+    assert [*made.give(more), *made.rest()] == more
+    assert places.acquire(blocking=False)
+
+
 def test_few_records_and_many_exchanges_start_no_child() -> None:
     few, places = CheckAhead(Semaphore(1)), Semaphore(0)
     crowded = CheckAhead(places)

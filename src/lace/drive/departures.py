@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lace.drive.observed import Observer, RecordsLeaving, RecordsLeft
+from lace.errors import StoreError
 
 LEAVING_RECORDS: Final = 4096
 """So many records are told of at once: a history writes to the disk each time, and after a crash as many are
@@ -24,23 +25,42 @@ class Departures:
         self._end = 0
         self._records: list[str] = []
         self._bytes = 0
+        self._refused: StoreError | None = None
 
     def hand_out(self, record: str, size: int) -> None:
-        """Tell that a record is handed out now; nothing of it may have been."""
+        """Tell that a record is handed out now; nothing of it may have been.
+
+        Where a batch was refused, neither it nor anything behind it is handed out.
+        """
+        if self._refused is not None:
+            raise self._refused
         while self._wanted[self._at] != record:
             self._at += 1  # no longer in the store
         if self._at >= self._end:
             self.end()
             self._end = self._at + LEAVING_RECORDS
-            self._observe(RecordsLeaving(self._wanted[self._at : self._end], self._loop, self._tick))
+            try:
+                self._observe(RecordsLeaving(self._wanted[self._at : self._end], self._loop, self._tick))
+            except StoreError as error:
+                self._refused = error
+                raise
         self._records.append(record)
         self._bytes += size
 
-    def hand_out_all(self, records: Sequence[str], sizes: Sequence[int]) -> None:
-        """Tell that records are handed out now, one after the other."""
+    def hand_out_all(self, records: Sequence[str], sizes: Sequence[int]) -> int:
+        """Tell that records are handed out now, one after the other; return how many may be.
+
+        Those before a batch that is refused belong to the one before it, which is told as left: they go out,
+        and the refusal is raised with the next ones.
+        """
         at = 0
         while at < len(records):
-            self.hand_out(records[at], sizes[at])
+            try:
+                self.hand_out(records[at], sizes[at])
+            except StoreError:
+                if not at:
+                    raise
+                break
             at += 1
             # Those behind it that are still there and belong to the same batch.
             here = self._at + 1
@@ -50,6 +70,7 @@ class Departures:
                 self._bytes += sum(sizes[at : at + len(some)])
                 self._at += len(some)
                 at += len(some)
+        return at
 
     def end(self) -> None:
         """Tell what left of the batch under way, where there is one."""

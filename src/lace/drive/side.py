@@ -78,11 +78,12 @@ class Outbox:
     """What waits to be told to the peer; the next records are read when somebody looks for them."""
 
     def __init__(
-        self, leaving: Callable[[Sequence[bytes]], None], done: Callable[[RecordsSent | StoreFailed], None]
+        self, leaving: Callable[[Sequence[bytes]], int], done: Callable[[RecordsSent | StoreFailed], None]
     ) -> None:
         """Begin empty; `leaving` is told of records before they are handed out, `done` when all are.
 
-        Where `leaving` raises a `StoreError`, they are not handed out, and `done` is told of it.
+        `leaving` says how many of them may be. Where it raises a `StoreError`, none are, and `done` is told
+        of it.
         """
         self._items: deque[Item] = deque()
         self._loading: Loading | None = None
@@ -104,15 +105,16 @@ class Outbox:
         self._items.clear()
         self._loading = self._loaded = None
 
-    def _let_go(self, raws: Sequence[bytes]) -> bool:
-        """Tell of records before they are handed out; where that is refused, all of them stay."""
+    def _let_go(self, raws: Sequence[bytes]) -> int:
+        """Tell of records before they are handed out; return how many may be, the others wait or stay."""
         try:
-            self._leaving(raws)
+            count = self._leaving(raws)
         except StoreError as error:
             self.clear()
             self._done(StoreFailed(error))
-            return False
-        return True
+            return 0
+        self._items.extendleft([RecordReceived(raw) for raw in reversed(raws[count:])])
+        return count
 
     def __bool__(self) -> bool:
         while not self._items and self._read_on():
@@ -163,9 +165,10 @@ class Outbox:
                 break
             elif not (raws := self._read()):
                 continue
-            if not self._let_go(raws):
+            count = self._let_go(raws)
+            taken += raws[:count]
+            if count < len(raws):
                 break
-            taken += raws
             size += sum(map(len, raws))
         return taken
 
@@ -317,10 +320,11 @@ class Side:
         """Which loop of the whole exchange this is, from 1."""
         return self.machine.exchange.total.loops + self.machine.exchange.round.loops
 
-    def _hand_out(self, raws: Sequence[bytes]) -> None:
-        """Tell of records before their bytes are handed out."""
-        if self._departures is not None:
-            self._departures.hand_out_all(named_records(raws), [*map(len, raws)])
+    def _hand_out(self, raws: Sequence[bytes]) -> int:
+        """Tell of records before their bytes are handed out; return of how many they may be."""
+        if self._departures is None:
+            return len(raws)
+        return self._departures.hand_out_all(named_records(raws), [*map(len, raws)])
 
     def _sent(self, outcome: RecordsSent | StoreFailed) -> None:
         """Tell what left, and the machine that it did."""

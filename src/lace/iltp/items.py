@@ -68,7 +68,7 @@ class FactBlock:
         """Yield the lines some at a time, without the LF behind the last: a block may have millions."""
         start, size = 0, len(self.raw)
         while start < size:
-            end = self.raw.find(b"\n", min(start + WINDOW, size - 1))
+            end = self.raw.index(b"\n", min(start + WINDOW, size - 1))
             yield self.raw[start:end].decode()
             start = end + 1
 
@@ -89,6 +89,7 @@ class FactBlock:
                 if not line.startswith(start):
                     name, _, inside = line.partition("(")
                     if inside == ")":
+                        start = "("  # the name is this one now, and no line begins so
                         yield (name,)
                         continue
                     start = f"{name}('"
