@@ -147,11 +147,14 @@ class Driver:
         else:
             self.relations.put(predicate, Table(predicate.arity, dictionary))
 
+    def begin(self) -> None:
+        """Be told that a change begins: what the one before noted is nothing to go back to any more."""
+        self._noted.clear()
+        self._noted_rounds.clear()
+
     def update(self, change: Change, marks: Marks, budget: Budget) -> None:
         """Bring the derived tables up to date with changed base relations."""
         looked: set[Source] = set()
-        self._noted.clear()
-        self._noted_rounds.clear()
         for component in self.prepared.components:
             if component.views:
                 self._look_again(component, change, marks, looked)
@@ -190,7 +193,7 @@ class Driver:
             if apart is not None:
                 self.derived[predicate] = apart.first(apart_size)
         self.rounds.update(self._noted_rounds)
-        self._noted.clear()
+        self.begin()
 
     def _look_again(
         self, component: PreparedComponent, change: Change, marks: Marks, looked: set[Source]

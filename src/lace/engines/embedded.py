@@ -382,6 +382,7 @@ class EmbeddedEvaluation:
         taken = dict(self._taken) if handed else self._taken
         most_given = self._most_given
         marks: Marks = {}
+        driver.begin()
         try:
             self._apply(inserted, deleted, grown, handed, marks, budget)
         except BaseException as failure:
