@@ -18,7 +18,7 @@ from tests.engines.modes import MODES, mode
 from tests.engines.test_view import shown
 from tests.engines.views import VIEW, view_case
 
-A, HAVE, FIELD = Predicate("A", 1), Predicate("Have", 1), Predicate("Field", 4)
+A, HAVE, FIELD, Q = Predicate("A", 1), Predicate("Have", 1), Predicate("Field", 4), Predicate("Q", 1)
 CAN_QUERY = compile_program(parse_program("CanQueryRecord(V,P) :- Viewer(V), Open(P)."))
 
 
@@ -336,3 +336,28 @@ def test_a_view_is_looked_up_once_and_shows_records_when_they_come() -> None:
     assert len(again.facts(A)) == len(wanted) + 17
     del view, running, again, told, result, each
     assert not database._shown
+
+
+EITHER = restrict(compile_program(parse_program("A(P) :- P(P).\nA(P) :- Q(P).")), VIEW, [Predicate("P", 1), Q])
+
+
+def test_a_view_over_an_earlier_version_shows_what_comes_with_the_next() -> None:
+    database = Database([("P", "a")])
+    early, view = database.version(), given_view({"a", "b", "c"})
+    database.add([("P", "b")])
+    assert run(database.version(), EITHER, view).result().facts(A) == [("a",), ("b",)]
+    running = run(early, EITHER, view)
+    assert running.result().facts(A) == [("a",)]
+    result = running.follow(database.version(), handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("b",)]
+
+
+def test_a_record_that_only_the_evaluation_knows_stays_visible_when_the_database_gains_the_first() -> None:
+    database, view = Database([("P", "hidden")]), given_view({"own", "later", "never"})
+    running = database.version().evaluate_with(EITHER, Budget(), [("Q", "own")], {VIEW: view})
+    assert running.result().facts(A) == [("own",)]
+    database.add([("P", "later")])
+    result = running.follow(database.version(), handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("later",), ("own",)]

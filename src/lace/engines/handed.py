@@ -171,12 +171,15 @@ def _parts(
     if found.table.domain > over.texts:
         # The database has gone on from this version and knows more of the records.
         placed = dictionary.find_column(list(given.shown))
-        return None, [placed[placed != UNKNOWN]], None
+        return None, [placed[placed != UNKNOWN]], len(dictionary)
     if not found.missing:
         return rows, [], None
-    # What only this evaluation was told of may hold some of them.
-    looked = before.texts if before is not None and before.given is given else None
-    return rows, [dictionary.find_some(found.missing, looked or 0)], len(dictionary)
+    # What only this evaluation was told of may hold some of them. Where those from before stay, the later
+    # texts are enough.
+    looked = 0
+    if before is not None and before.given is given and before.rows is not None:
+        looked = (before.texts or 0) if rows.goes_on_from(before.rows) else 0
+    return rows, [dictionary.find_some(found.missing, looked)], len(dictionary)
 
 
 def _is_some(columns: list[Ids]) -> bool:
