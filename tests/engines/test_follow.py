@@ -338,7 +338,9 @@ def test_a_view_is_looked_up_once_and_shows_records_when_they_come() -> None:
     assert not database._shown
 
 
-EITHER = restrict(compile_program(parse_program("A(P) :- P(P).\nA(P) :- Q(P).")), VIEW, [Predicate("P", 1), Q])
+EITHER = restrict(
+    compile_program(parse_program("A(P) :- P(P).\nA(P) :- Q(P).")), VIEW, [Predicate("P", 1), Q]
+)
 
 
 def test_a_view_over_an_earlier_version_shows_what_comes_with_the_next() -> None:
@@ -361,3 +363,17 @@ def test_a_record_that_only_the_evaluation_knows_stays_visible_when_the_database
     result = running.follow(database.version(), handed={VIEW: view})
     assert result is not None
     assert result.facts(A) == [("later",), ("own",)]
+
+
+def test_records_that_come_beside_a_view_are_visible_at_once() -> None:
+    database, view = Database([("P", "a")]), given_view({"a", "own", "other", "never"})
+    running = run(database.version(), EITHER, view)
+    result = running.follow(database.version(), [("Q", "own")], handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("own",)]
+    rows = [("own",), ("hidden",)]
+    running = database.version().evaluate_with(EITHER, Budget(), [], {VIEW: view, Q: rows})
+    assert running.result().facts(A) == [("a",), ("own",)]
+    result = running.follow(database.version(), handed={VIEW: view, Q: [*rows, ("other",)]})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("other",), ("own",)]

@@ -12,7 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,6 +130,11 @@ class Difference:
     taken: Taken
     grown: bool
     shrunk: bool = False
+
+
+def views_last(handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
+    """Return what is handed over in the order in which it is taken: what comes may name records of a view."""
+    return dict(sorted(handed.items(), key=lambda each: isinstance(each[1], View)))
 
 
 def take(
