@@ -12,6 +12,7 @@ from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database, DatabaseVersion, EmbeddedEvaluation
 from lace.engines.bound import BoundPipeline
 from lace.engines.dictionary import Ids
+from lace.engines.driver import Driver
 from lace.engines.relations import Relations
 from lace.facts import Fact, Predicate, View, query_view
 from tests.engines.modes import MODES, mode
@@ -214,6 +215,26 @@ def test_many_rows_that_were_followed_in_vain_are_followed_again() -> None:
     assert result is not None
     assert result.facts(A) == Database(numbered(0, 4000)).evaluate(CHOSEN).result().facts(A)
     assert before.facts(A) == facts
+
+
+def out_of_memory(*_: object) -> None:
+    raise MemoryError
+
+
+def test_what_fails_when_all_has_been_derived_is_undone_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN)
+    facts = running.result().facts(A)
+    database.add(numbered(2000, 2000))
+    with monkeypatch.context() as broken:
+        broken.setattr(Driver, "known", out_of_memory)
+        with pytest.raises(MemoryError):
+            running.follow(database.version())
+    assert running.result().facts(A) == facts
+    result = running.follow(database.version())
+    assert result is not None
+    assert (result.size(HAVE), result.size(FIELD)) == (4000, 12000)
+    assert result.facts(A) == Database(numbered(0, 4000)).evaluate(CHOSEN).result().facts(A)
 
 
 def test_a_relation_that_was_handed_over_keeps_its_rows_where_they_stand() -> None:

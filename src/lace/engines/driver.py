@@ -100,10 +100,11 @@ class Driver:
         """Return what the rules derived by now, for whoever reads it; the same while nothing is derived."""
         known = self._known
         if known is None:
-            known = self._known = {}
+            known = {}
             for predicate in self.prepared.heads:
                 table = self.table(predicate)
                 known[predicate] = (table, table.size)
+            self._known = known
         return known
 
     def supplied(self, predicate: Predicate) -> Table:

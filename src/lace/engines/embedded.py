@@ -276,8 +276,11 @@ class EmbeddedEvaluation:
         latest = self._latest()
         if latest is None:
             latest = EmbeddedResult(self._driver, self._outcome)
-            self._latest = ref(latest)
-            self._versions.append(self._latest)
+            known = ref(latest)
+            self._versions.append(known)
+            self._latest = (
+                known  # last: whoever is interrupted before that leaves no version that is not noted
+            )
             if len(self._versions) > self._most_versions:
                 self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
         return latest
@@ -393,16 +396,17 @@ class EmbeddedEvaluation:
         driver.begin()
         try:
             self._apply(inserted, deleted, grown, handed, marks, budget)
+            self._touched.update(inserted, deleted)
+            return self.result()
         except BaseException as failure:
             # Whatever it was: back to the facts from before, and to what was derived from them.
+            self._latest = _nobody
             self._taken, self._most_given = taken, most_given
             driver.restore(before or self._relations.version(), marks)
             self._ready = False
             if isinstance(failure, TypeError):
                 check_texts(inserted)
             raise
-        self._touched.update(inserted, deleted)
-        return self.result()
 
     def _apply(
         self,

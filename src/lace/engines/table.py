@@ -141,8 +141,10 @@ class Table:
 
     def go_on_as(self, other: Table) -> None:
         """Become the rows of a table that begins with these and holds the same positions; none is copied."""
-        self._columns = other.columns()
-        self._domain, self._zones = other._domain, list(other._zones)
+        columns, zones = other.columns(), list(other._zones)
+        # From here on nothing is called: whoever fails before that has no columns of another to write to.
+        self._columns = columns
+        self._domain, self._zones = other._domain, zones
         self._filled = self.base = other.size
         self._tail, self._tail_indexes = {}, {}
         self.size = other.size
