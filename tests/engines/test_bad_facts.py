@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lace.algebra import Budget, EvaluationLimits, EvaluationStopped
 from lace.datalog import compile_program, parse_program
 from lace.datalog.limits import FIXED
 from lace.datalog.rule_reader import NO_PREDICATES as NO_RULES
@@ -52,6 +53,20 @@ def test_a_refused_fact_leaves_nothing_behind(case: str, size: int) -> None:
     assert running.insert([("B", "new")]).all_facts() == {("A", "old"), ("A", "new")}
     database.add(MANY)
     assert database.evaluate(PROGRAM).result().count(Predicate("A", 1)) == len(MANY) + 1
+
+
+def test_a_refused_fact_takes_nothing_back_that_was_added_before_it() -> None:
+    running = Database([("B", "old")]).evaluate(PROGRAM)
+    running.insert([("B", "added")])
+    with pytest.raises(FactError):
+        running.insert([("B", 5)])  # type: ignore[list-item]
+    assert running.result().all_facts() == {("A", "old"), ("A", "added")}
+    assert running.rounds == {Predicate("A", 1): 2}
+    running.delete([("B", "old")])
+    with pytest.raises(EvaluationStopped):
+        running.insert(MANY, Budget(EvaluationLimits(base_facts=2)))
+    assert running.result().all_facts() == {("A", "added")}
+    assert running.insert([("B", "more")]).all_facts() == {("A", "added"), ("A", "more")}
 
 
 def test_one_fact_in_the_place_of_many_is_not_taken_apart() -> None:

@@ -128,3 +128,24 @@ def test_the_value_limit_can_be_set() -> None:
     with pytest.raises(ValueTooLong):
         Database([("B", "abcd")], value_bytes=3)
     Database([("B", "x" * 5000)], value_bytes=5000)
+
+
+def test_a_fork_that_could_not_follow_has_followed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = Dictionary()
+    base.intern("a")
+    fork = base.fork()
+    later = [f"t{at}" for at in range(100)]
+    base.intern_column(later)
+
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Dictionary, "_follow_many", fails)
+        with pytest.raises(MemoryError):
+            fork.follow(len(base))
+    assert fork.find("t7") == UNKNOWN
+    fork.intern("own")
+    fork.follow(len(base))
+    assert fork.texts([fork.find(text) for text in later]) == later
+    assert fork.texts(fork.place(base.find_column(later)).tolist()) == later

@@ -12,13 +12,14 @@ from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database, DatabaseVersion, EmbeddedEvaluation
 from lace.engines.bound import BoundPipeline
 from lace.engines.dictionary import Ids
+from lace.engines.driver import Driver
 from lace.engines.relations import Relations
 from lace.facts import Fact, Predicate, View, query_view
 from tests.engines.modes import MODES, mode
 from tests.engines.test_view import shown
 from tests.engines.views import VIEW, view_case
 
-A, HAVE, FIELD = Predicate("A", 1), Predicate("Have", 1), Predicate("Field", 4)
+A, HAVE, FIELD, Q = Predicate("A", 1), Predicate("Have", 1), Predicate("Field", 4), Predicate("Q", 1)
 CAN_QUERY = compile_program(parse_program("CanQueryRecord(V,P) :- Viewer(V), Open(P)."))
 
 
@@ -216,6 +217,26 @@ def test_many_rows_that_were_followed_in_vain_are_followed_again() -> None:
     assert before.facts(A) == facts
 
 
+def out_of_memory(*_: object) -> None:
+    raise MemoryError
+
+
+def test_what_fails_when_all_has_been_derived_is_undone_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(numbered(0, 2000))
+    running = database.evaluate(CHOSEN)
+    facts = running.result().facts(A)
+    database.add(numbered(2000, 2000))
+    with monkeypatch.context() as broken:
+        broken.setattr(Driver, "known", out_of_memory)
+        with pytest.raises(MemoryError):
+            running.follow(database.version())
+    assert running.result().facts(A) == facts
+    result = running.follow(database.version())
+    assert result is not None
+    assert (result.size(HAVE), result.size(FIELD)) == (4000, 12000)
+    assert result.facts(A) == Database(numbered(0, 4000)).evaluate(CHOSEN).result().facts(A)
+
+
 def test_a_relation_that_was_handed_over_keeps_its_rows_where_they_stand() -> None:
     """The database gains the same rows in another order, and then many more."""
     database = Database(numbered(0, 5))
@@ -336,3 +357,44 @@ def test_a_view_is_looked_up_once_and_shows_records_when_they_come() -> None:
     assert len(again.facts(A)) == len(wanted) + 17
     del view, running, again, told, result, each
     assert not database._shown
+
+
+EITHER = restrict(
+    compile_program(parse_program("A(P) :- P(P).\nA(P) :- Q(P).")), VIEW, [Predicate("P", 1), Q]
+)
+
+
+def test_a_view_over_an_earlier_version_shows_what_comes_with_the_next() -> None:
+    database = Database([("P", "a")])
+    early, view = database.version(), given_view({"a", "b", "c"})
+    database.add([("P", "b")])
+    assert run(database.version(), EITHER, view).result().facts(A) == [("a",), ("b",)]
+    running = run(early, EITHER, view)
+    assert running.result().facts(A) == [("a",)]
+    result = running.follow(database.version(), handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("b",)]
+
+
+def test_a_record_that_only_the_evaluation_knows_stays_visible_when_the_database_gains_the_first() -> None:
+    database, view = Database([("P", "hidden")]), given_view({"own", "later", "never"})
+    running = database.version().evaluate_with(EITHER, Budget(), [("Q", "own")], {VIEW: view})
+    assert running.result().facts(A) == [("own",)]
+    database.add([("P", "later")])
+    result = running.follow(database.version(), handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("later",), ("own",)]
+
+
+def test_records_that_come_beside_a_view_are_visible_at_once() -> None:
+    database, view = Database([("P", "a")]), given_view({"a", "own", "other", "never"})
+    running = run(database.version(), EITHER, view)
+    result = running.follow(database.version(), [("Q", "own")], handed={VIEW: view})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("own",)]
+    rows = [("own",), ("hidden",)]
+    running = database.version().evaluate_with(EITHER, Budget(), [], {VIEW: view, Q: rows})
+    assert running.result().facts(A) == [("a",), ("own",)]
+    result = running.follow(database.version(), handed={VIEW: view, Q: [*rows, ("other",)]})
+    assert result is not None
+    assert result.facts(A) == [("a",), ("other",), ("own",)]

@@ -83,3 +83,27 @@ def test_every_version_equals_a_full_evaluation_and_stays(
                 held.pop(dice.randrange(len(held)))
     for result, known in held:
         assert told(result) == expected(set(known)), (seed, way)
+
+
+def test_rows_that_there_was_no_room_for_are_new_when_they_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = compile_program(parse_program("A(X) :- E(X,Y), F(Y)."))
+    many: list[Fact] = [("E", f"x{at % 50}", f"y{at % 40}") for at in range(200)]
+    running = Database([*many, ("F", "y1"), *[("E", f"y{at}", f"x{at}") for at in range(40)]]).evaluate(
+        program
+    )
+    before = running.result().all_facts()
+    more: list[Fact] = [("E", f"y{at % 40}", "y1") for at in range(45)]
+
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    with mode("columns from the second row on"):
+        running.insert([("E", "y1", "y2"), ("E", "y2", "y3"), ("E", "y4", "y3")])
+        with monkeypatch.context() as broken:
+            broken.setattr(table.Table, "_append", fails)
+            with pytest.raises(MemoryError):
+                running.insert(more)
+        assert running.result().all_facts() == before
+        assert running.insert(more).all_facts() == before | {("A", f"y{at}") for at in range(40)}

@@ -91,13 +91,11 @@ class Dictionary:
         if size <= known:
             return
         more = base._own[known - base._below : size - base._below]
-        if known == self._same == len(self):
-            self._same = size  # nothing was put on top since: they stand here as they stand there
-        self._followed += len(more)
-        if self._followed > len(self._above):
-            room = np.empty(2 * self._followed, np.int32)
-            room[:followed] = self._above[:followed]
-            self._above = room
+        alike = known == self._same == len(self)
+        above, together = self._above, followed + len(more)
+        if together > len(above):
+            above = np.empty(2 * together, np.int32)
+            above[:followed] = self._above[:followed]
         if len(more) <= FEW_TEXTS:
             own, positions, first = self._own, self._positions, self._below
             for at, text in enumerate(more, followed):
@@ -105,9 +103,13 @@ class Dictionary:
                 if position is None:
                     position = first + len(own)
                     own.append(text)
-                self._above[at] = position
+                above[at] = position
         else:
-            self._above[followed : self._followed] = self._follow_many(base, known, more)
+            above[followed:together] = self._follow_many(base, known, more)
+        # Last: whoever fails before that has followed nothing.
+        self._above, self._followed = above, together
+        if alike:
+            self._same = size  # nothing was put on top since: they stand here as they stand there
 
     def _follow_many(self, base: Dictionary, known: int, more: list[str]) -> Ids:
         """Take in texts of the base, and return where they stand here."""

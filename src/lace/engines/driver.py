@@ -100,10 +100,11 @@ class Driver:
         """Return what the rules derived by now, for whoever reads it; the same while nothing is derived."""
         known = self._known
         if known is None:
-            known = self._known = {}
+            known = {}
             for predicate in self.prepared.heads:
                 table = self.table(predicate)
                 known[predicate] = (table, table.size)
+            self._known = known
         return known
 
     def supplied(self, predicate: Predicate) -> Table:
@@ -147,11 +148,14 @@ class Driver:
         else:
             self.relations.put(predicate, Table(predicate.arity, dictionary))
 
+    def begin(self) -> None:
+        """Be told that a change begins: what the one before noted is nothing to go back to any more."""
+        self._noted.clear()
+        self._noted_rounds.clear()
+
     def update(self, change: Change, marks: Marks, budget: Budget) -> None:
         """Bring the derived tables up to date with changed base relations."""
         looked: set[Source] = set()
-        self._noted.clear()
-        self._noted_rounds.clear()
         for component in self.prepared.components:
             if component.views:
                 self._look_again(component, change, marks, looked)
@@ -190,7 +194,7 @@ class Driver:
             if apart is not None:
                 self.derived[predicate] = apart.first(apart_size)
         self.rounds.update(self._noted_rounds)
-        self._noted.clear()
+        self.begin()
 
     def _look_again(
         self, component: PreparedComponent, change: Change, marks: Marks, looked: set[Source]

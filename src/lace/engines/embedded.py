@@ -23,7 +23,7 @@ from lace.algebra import Budget, RelationProgram
 from lace.engines.dictionary import Dictionary
 from lace.engines.driver import Change, Driver, RuleCost
 from lace.engines.given import by_predicate, check_texts, typed
-from lace.engines.handed import Handed, Taken, take
+from lace.engines.handed import Handed, Taken, take, views_last
 from lace.engines.prepared import PreparedProgram, Reading
 from lace.engines.relations import Growth, Marks, Relations, Source
 from lace.engines.result import EmbeddedResult
@@ -152,7 +152,7 @@ class DatabaseVersion:
             for predicate, rows in given.items():
                 relations.add(predicate, rows)
         taken: dict[Predicate, Taken] = {}
-        for predicate, relation in handed.items():
+        for predicate, relation in views_last(handed).items():
             if relations.size(predicate) or not predicate.arity:
                 raise ValueError(f"{predicate} cannot be handed over whole: there are other facts of it")
             taken[predicate] = take(relations, self.facts, predicate, relation, None, {}).taken
@@ -276,8 +276,11 @@ class EmbeddedEvaluation:
         latest = self._latest()
         if latest is None:
             latest = EmbeddedResult(self._driver, self._outcome)
-            self._latest = ref(latest)
-            self._versions.append(self._latest)
+            known = ref(latest)
+            self._versions.append(known)
+            self._latest = (
+                known  # last: whoever is interrupted before that leaves no version that is not noted
+            )
             if len(self._versions) > self._most_versions:
                 self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
         return latest
@@ -326,7 +329,7 @@ class EmbeddedEvaluation:
                 return None
         inserted, deleted = by_predicate(insert), by_predicate(delete)
         self._relations.dictionary.follow(facts.texts)
-        told = self._told(handed or {}) if handed or self._taken else {}
+        told = self._told(handed or {}, bool(inserted)) if handed or self._taken else {}
         self._over = facts
         if not (inserted or deleted or grown or told):
             return self.result()
@@ -336,8 +339,12 @@ class EmbeddedEvaluation:
             self._over = before
             raise
 
-    def _told(self, handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
-        """Return what is handed over and was not the last time; what is not handed over any more is empty."""
+    def _told(self, handed: Mapping[Predicate, Handed], more: bool) -> dict[Predicate, Handed]:
+        """Return what is handed over and was not the last time; what is not handed over any more is empty.
+
+        `more` says that other facts come as well. They may name records that a view was looked through for.
+        """
+        incomplete: dict[Predicate, Handed] = {}
         texts = len(self._relations.dictionary)
         told: dict[Predicate, Handed] = {p: () for p in self._taken if len(self._relations.table(p))}
         for predicate, relation in handed.items():
@@ -345,7 +352,11 @@ class EmbeddedEvaluation:
             known = self._taken.get(predicate)
             if known is None or not known.is_still(relation, texts):
                 told[predicate] = relation
-        return told
+            elif known.texts is not None:
+                incomplete[predicate] = relation
+        if incomplete and (told or more):
+            told |= incomplete
+        return views_last(told) if len(told) > 1 else told
 
     def _change(
         self,
@@ -382,18 +393,20 @@ class EmbeddedEvaluation:
         taken = dict(self._taken) if handed else self._taken
         most_given = self._most_given
         marks: Marks = {}
+        driver.begin()
         try:
             self._apply(inserted, deleted, grown, handed, marks, budget)
+            self._touched.update(inserted, deleted)
+            return self.result()
         except BaseException as failure:
             # Whatever it was: back to the facts from before, and to what was derived from them.
+            self._latest = _nobody
             self._taken, self._most_given = taken, most_given
             driver.restore(before or self._relations.version(), marks)
             self._ready = False
             if isinstance(failure, TypeError):
                 check_texts(inserted)
             raise
-        self._touched.update(inserted, deleted)
-        return self.result()
 
     def _apply(
         self,

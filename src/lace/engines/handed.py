@@ -12,7 +12,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,6 +132,11 @@ class Difference:
     shrunk: bool = False
 
 
+def views_last(handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
+    """Return what is handed over in the order in which it is taken: what comes may name records of a view."""
+    return dict(sorted(handed.items(), key=lambda each: isinstance(each[1], View)))
+
+
 def take(
     relations: Relations,
     over: FactsVersion,
@@ -171,12 +176,15 @@ def _parts(
     if found.table.domain > over.texts:
         # The database has gone on from this version and knows more of the records.
         placed = dictionary.find_column(list(given.shown))
-        return None, [placed[placed != UNKNOWN]], None
+        return None, [placed[placed != UNKNOWN]], len(dictionary)
     if not found.missing:
         return rows, [], None
-    # What only this evaluation was told of may hold some of them.
-    looked = before.texts if before is not None and before.given is given else None
-    return rows, [dictionary.find_some(found.missing, looked or 0)], len(dictionary)
+    # What only this evaluation was told of may hold some of them. Where those from before stay, the later
+    # texts are enough.
+    looked = 0
+    if before is not None and before.given is given and before.rows is not None:
+        looked = (before.texts or 0) if rows.goes_on_from(before.rows) else 0
+    return rows, [dictionary.find_some(found.missing, looked)], len(dictionary)
 
 
 def _is_some(columns: list[Ids]) -> bool:

@@ -126,10 +126,17 @@ class Table:
             before = self.size
             self.add_distinct(distinct(columns, len(self.dictionary)))
             return self.size - before
-        fresh = self._keys().add_new(columns, len(self.dictionary))
+        keys = self._keys()
+        try:
+            fresh = keys.add_new(columns, len(self.dictionary))
+            self._append(fresh)
+        except BaseException:
+            # The keys may know rows that are not here: they are made anew when somebody asks.
+            self._row_keys, self._keyed = RowKeys(self.arity), 0
+            self._row_keys.settled(self._columns)
+            raise
         count = len(fresh[0])
         if count:
-            self._append(fresh)
             self._keyed = self.base = self.size = self._filled
         return count
 
@@ -141,8 +148,10 @@ class Table:
 
     def go_on_as(self, other: Table) -> None:
         """Become the rows of a table that begins with these and holds the same positions; none is copied."""
-        self._columns = other.columns()
-        self._domain, self._zones = other._domain, list(other._zones)
+        columns, zones = other.columns(), list(other._zones)
+        # From here on nothing is called: whoever fails before that has no columns of another to write to.
+        self._columns = columns
+        self._domain, self._zones = other._domain, zones
         self._filled = self.base = other.size
         self._tail, self._tail_indexes = {}, {}
         self.size = other.size
