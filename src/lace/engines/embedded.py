@@ -278,9 +278,8 @@ class EmbeddedEvaluation:
             latest = EmbeddedResult(self._driver, self._outcome)
             known = ref(latest)
             self._versions.append(known)
-            self._latest = (
-                known  # last: whoever is interrupted before that leaves no version that is not noted
-            )
+            # Last: whoever is interrupted before that leaves no version that is not noted.
+            self._latest = known
             if len(self._versions) > self._most_versions:
                 self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
         return latest
