@@ -51,7 +51,10 @@ def test_a_preview_is_told_to_programs(notes: Run) -> None:
 
 def test_where_nothing_is_exposed_it_says_so_in_words(notes: Run) -> None:
     done = notes("preview", "--policy", "proven.policy", "--as", "anonymous")
-    assert "nothing is exposed to this peer: its rules select nothing here, so nothing is sent" in done.lines
+    assert (
+        "nothing is exposed to this peer: its rules find nothing here, and get only what they name by its id"
+        in done.lines
+    )
     assert "nothing is exposed to this peer: 2 records, the peer's rules cannot see them" in done.lines
     [value] = notes("preview", "--policy", "proven.policy", "--json").values
     assert (value["words"], value["may_send"]["count"]) == ("nothing is exposed to this peer", 0)

@@ -65,7 +65,7 @@ def _show(out: Output, lace: Lace, told: dict[str, Any]) -> None:
     proven = "proven" if told["proven"] else "it proves nothing"
     out.line(f"with {told['viewer']} ({proven}), by {told['plan']}")
     if told["words"]:
-        out.line(f"{told['words']}: its rules select nothing here, so nothing is sent")
+        out.line(f"{told['words']}: its rules find nothing here, and get only what they name by its id")
     else:
         out.line(f"exposed to it: {told['exposed']:,} of {count(told['stored'], 'record')}")
     out.line(f"may be sent: {count(told['may_send']['count'], 'record')}")

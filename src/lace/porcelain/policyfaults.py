@@ -69,7 +69,8 @@ FAULTS: Final = {
     ),
     "policy/nothing-exposed": Wording(
         "nothing is exposed to any peer",
-        "a peer's rules then select nothing here, so nothing is sent; say [expose to …] or [expose selected]",
+        "a peer's rules then find nothing here, and get only what they name by its id; say [expose to …] or"
+        " [expose selected]",
     ),
 }
 
