@@ -30,7 +30,7 @@ from lace.datalog import compile_program, parse_program
 from lace.engines import Database
 from lace.facts import RECORD_PREDICATES, Predicate, facts_of_record, parse_fact_line, write_fact_line
 from lace.porcelain import Shape, generate
-from lace.porcelain.transfer import Importer
+from lace.porcelain.streams.transfer import Importer
 from lace.record import MARKLINE_BYTES, Plex, parse_record
 from lace.signing import Secret, sign, verify
 from lace.stores import SqliteStore, find_sources

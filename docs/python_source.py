@@ -311,7 +311,7 @@ def _arguments(module: str, given: ast.arguments, skip: int) -> Iterator[str]:
 def _default(module: str, value: ast.expr) -> str:
     """Write a default; a constant that stands for a short literal is written as that.
 
-    >>> _default("lace.porcelain.arrangement", ast.parse("PER_HOST", mode="eval").body)
+    >>> _default("lace.porcelain.server.arrangement", ast.parse("PER_HOST", mode="eval").body)
     '32'
     """
     if isinstance(value, ast.Name) and value.id.isupper():

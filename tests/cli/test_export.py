@@ -10,7 +10,7 @@ import pytest
 from lace.porcelain import Lace
 from lace.porcelain.generate import generate
 from tests.cli.conftest import Run
-from tests.porcelain.test_export import spoil
+from tests.porcelain.streams.test_export import spoil
 
 RECORDS = list(generate(4, 400))
 STREAM = b"".join(record.raw for record in RECORDS)

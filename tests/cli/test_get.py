@@ -10,7 +10,7 @@ import pytest
 from lace.porcelain import Lace
 from lace.record import make_plex, parse_record
 from tests.cli.conftest import Run
-from tests.porcelain.test_export import spoil
+from tests.porcelain.streams.test_export import spoil
 
 PLEX = make_plex("u", "notes", "first", "1640995200:000000000", b"hello\n", [("Tag", "a"), ("Tag", "b")])
 

@@ -11,8 +11,8 @@ from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND
 from tests.drive.histories import at
-from tests.porcelain.exchanges import OPEN, End, exchange
-from tests.porcelain.policies import TOWN
+from tests.porcelain.pairs import OPEN, End, exchange
+from tests.porcelain.policy_texts import TOWN
 from tests.strategies import SECRETS
 
 U = TOWN.replace("'town'", "'u'")

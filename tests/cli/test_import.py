@@ -9,7 +9,7 @@ import pytest
 
 from lace.porcelain import Lace
 from lace.porcelain.generate import generate
-from lace.porcelain.transfer import Importer
+from lace.porcelain.streams.transfer import Importer
 from lace.record import make_blob
 from lace.stores import Full
 from tests.cli.conftest import Run

@@ -8,7 +8,7 @@ import pytest
 
 from lace.policy import parse_transcript
 from tests.cli.conftest import Run
-from tests.porcelain.policies import ALICE, BOB, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
+from tests.porcelain.policy_texts import ALICE, BOB, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Run
-from tests.porcelain.policies import SELECT_ALL, TOWN
+from tests.porcelain.policy_texts import SELECT_ALL, TOWN
 
 
 @pytest.fixture

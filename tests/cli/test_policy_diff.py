@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, SECOND, stock
-from tests.porcelain.policies import TOWN
+from tests.porcelain.policy_texts import TOWN
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.porcelain.policies import TOWN
+from tests.porcelain.policy_texts import TOWN
 
 
 @pytest.fixture(autouse=True)

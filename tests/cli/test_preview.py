@@ -10,7 +10,7 @@ from lace.facts import write_fact_line
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND, stock
-from tests.porcelain.policies import SELECT_ALL, SEND, TOWN
+from tests.porcelain.policy_texts import SELECT_ALL, SEND, TOWN
 
 U = TOWN.replace("'town'", "'u'")
 MINE = {FIRST.id, SECOND.id}

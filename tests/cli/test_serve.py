@@ -17,8 +17,8 @@ import pytest
 
 from lace.porcelain import Lace, generate
 from tests.cli.conftest import Run
-from tests.porcelain.exchanges import OPEN
-from tests.porcelain.policies import ALICE, SELECT_ALL
+from tests.porcelain.pairs import OPEN
+from tests.porcelain.policy_texts import ALICE, SELECT_ALL
 from tests.transports.ends import ids
 
 WRONG = f"""\

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, stock
-from tests.porcelain.policies import SELECT_ALL, SEND, TOWN
+from tests.porcelain.policy_texts import SELECT_ALL, SEND, TOWN
 
 U = TOWN.replace("'town'", "'u'")
 

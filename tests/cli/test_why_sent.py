@@ -8,7 +8,7 @@ from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER
 from tests.cli.test_history import noted as noted
-from tests.porcelain.exchanges import End, exchange
+from tests.porcelain.pairs import End, exchange
 from tests.strategies import SECRETS
 
 

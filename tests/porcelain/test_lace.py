@@ -16,7 +16,7 @@ from lace.porcelain.reference import AmbiguousId, NoSuchId, NothingThere
 from lace.record import Blob, Plex, Seal, make_blob
 from lace.stores import Forgotten, NotStored, ReadOnly
 from lace.text import parse_record_id
-from tests.porcelain.test_export import spoil
+from tests.porcelain.streams.test_export import spoil
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -16,7 +16,7 @@ from lace.record import Record
 from lace.stores import MemoryStore, Store
 from lace.transports import Options, Proven, Stream, exchange, make_pipe
 from tests.interlace.pair import START, Meddler
-from tests.porcelain.exchanges import OPEN
+from tests.porcelain.pairs import OPEN
 from tests.transports.ends import LEFT, NOW, RIGHT, ids, make_end
 
 PIECES = Options(buffer_bytes=4096)

@@ -30,7 +30,7 @@ from lace.porcelain import (
 from lace.record import make_blob
 from lace.stores import MemoryStore, SqliteStore, Store
 from lace.transports import OPTIONS, Options, Stream, Tls, connect, exchange, make_self_signed
-from tests.porcelain.exchanges import OPEN
+from tests.porcelain.pairs import OPEN
 from tests.serving.house import Spoiled
 from tests.strategies import SECRETS
 from tests.transports.ends import NOW, ids, make_end

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from lace.porcelain import Metrics, serve_metrics
-from lace.porcelain.metrics import METRICS, REQUEST_BYTES
+from lace.porcelain.server.metrics import METRICS, REQUEST_BYTES
 from lace.transports import NotServed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lace.porcelain import DayLimits, Quotas, QuotaSpent, TooMany
-from lace.porcelain.quotas import DAY_SECONDS, MOST_ACCOUNTS, Bounds
+from lace.porcelain.server.quotas import DAY_SECONDS, MOST_ACCOUNTS, Bounds
 
 
 class Day:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lace.porcelain import Arrangement, ServerRefused, Visitor, read_arrangement
-from lace.porcelain.serverfile import GROUP_WORDS, PEER_WORDS, SERVER_WORDS, parse_served
-from tests.porcelain.exchanges import OPEN
-from tests.porcelain.policies import ALICE, BOB, TOWN
+from lace.porcelain.server.file import GROUP_WORDS, PEER_WORDS, SERVER_WORDS, parse_served
+from tests.porcelain.pairs import OPEN
+from tests.porcelain.policy_texts import ALICE, BOB, TOWN
 
 FULL = f"""\
 # A house with a few guests.

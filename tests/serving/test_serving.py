@@ -15,8 +15,8 @@ from lace.porcelain import DayLimits, Door, PeerGroup, Terms, parse_policy, pars
 from lace.record import make_blob, make_plex
 from lace.stores import MemoryStore
 from lace.transports import Proven, Pump, exchange
-from tests.porcelain.exchanges import OPEN
-from tests.porcelain.policies import EXPOSE_NOTES, SELECT_ALL
+from tests.porcelain.pairs import OPEN
+from tests.porcelain.policy_texts import EXPOSE_NOTES, SELECT_ALL
 from tests.serving.house import House, Visit
 from tests.strategies import SECRETS
 from tests.transports.ends import LEFT, NOW, RIGHT, ids, make_end

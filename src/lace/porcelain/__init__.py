@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from lace.porcelain.arguments import UnknownOption, WrongArgument
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanging import NotForExchanges
-from lace.porcelain.export import ExportReport, write_records
 from lace.porcelain.files import (
     FileExists,
     FileTooLong,
@@ -21,9 +20,8 @@ from lace.porcelain.files import (
 )
 from lace.porcelain.formats import TABLE_FORMATS, TableFormat, cell_text, row_object
 from lace.porcelain.generate import BadShape, Shape, generate, generate_pair
-from lace.porcelain.journal import Counts
-from lace.porcelain.keybackup import DamagedBackup, NewerBackup
-from lace.porcelain.keyfile import (
+from lace.porcelain.keys.backup import DamagedBackup, NewerBackup
+from lace.porcelain.keys.file import (
     BadKeyName,
     DamagedKey,
     EmptyPassphrase,
@@ -34,11 +32,10 @@ from lace.porcelain.keyfile import (
     WrongPassphrase,
     holds_keys,
 )
-from lace.porcelain.keyring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
+from lace.porcelain.keys.private import AlreadyThere, DiskRefuses, OpenToOthers
+from lace.porcelain.keys.ring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
 from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
-from lace.porcelain.private import AlreadyThere, DiskRefuses, OpenToOthers
-from lace.porcelain.readahead import ReaderLost
 from lace.porcelain.reference import (
     AmbiguousId,
     BadCoordinate,
@@ -48,8 +45,12 @@ from lace.porcelain.reference import (
     NothingThere,
     parse_coordinate,
 )
-from lace.porcelain.rejects import RejectsIsSource
-from lace.porcelain.shards import SHARD_BYTES, ShardsExist, ShardWriter
+from lace.porcelain.streams.export import ExportReport, write_records
+from lace.porcelain.streams.journal import Counts
+from lace.porcelain.streams.readahead import ReaderLost
+from lace.porcelain.streams.rejects import RejectsIsSource
+from lace.porcelain.streams.shards import SHARD_BYTES, ShardsExist, ShardWriter
+from lace.porcelain.streams.transfer import ImportProgress, ImportReport
 from lace.porcelain.table import (
     ALL_COLUMNS,
     COLUMNS,
@@ -65,14 +66,12 @@ from lace.porcelain.table import (
     table_rows,
 )
 from lace.porcelain.times import NotATime, parse_time, show_time, tai_from_nanoseconds
-from lace.porcelain.transfer import ImportProgress, ImportReport
 from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
-    from lace.porcelain.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
-    from lace.porcelain.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
-    from lace.porcelain.cursors import KeptCursors
-    from lace.porcelain.exchange import (
+    from lace.porcelain.exchanges.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
+    from lace.porcelain.exchanges.cursors import KeptCursors
+    from lace.porcelain.exchanges.exchange import (
         CHOICES,
         ExchangeChoices,
         ExchangeEnd,
@@ -83,11 +82,16 @@ if TYPE_CHECKING:
         moment_now,
         open_exchanges,
     )
-    from lace.porcelain.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
-    from lace.porcelain.following import Backoff, Connected, Disconnected, Followed, follow, follow_in_thread
-    from lace.porcelain.foresight import Supposed
-    from lace.porcelain.history import note_exchange, open_history, policy_in_force
-    from lace.porcelain.interlacing import (
+    from lace.porcelain.exchanges.following import (
+        Backoff,
+        Connected,
+        Disconnected,
+        Followed,
+        follow,
+        follow_in_thread,
+    )
+    from lace.porcelain.exchanges.history import note_exchange, open_history, policy_in_force
+    from lace.porcelain.exchanges.interlacing import (
         Asked,
         Connecting,
         ExchangeProgress,
@@ -98,8 +102,21 @@ if TYPE_CHECKING:
         open_interlacing,
         run_sync,
     )
-    from lace.porcelain.joined import JoinedLake, lake_history_file
-    from lace.porcelain.lake import (
+    from lace.porcelain.exchanges.operations import Delivery, NotInFull, deliver, fetch, select_reference
+    from lace.porcelain.exchanges.outcome import (
+        EXIT_CODES,
+        Introduction,
+        Outcome,
+        introduce,
+        outcome_of,
+        words_of,
+    )
+    from lace.porcelain.exchanges.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
+    from lace.porcelain.exchanges.replaying import CannotReplay, Part, Replay, read_part, replay_capture
+    from lace.porcelain.exchanges.sharing import Share, Sharing
+    from lace.porcelain.lakes.converge import converge_lakes
+    from lace.porcelain.lakes.joined import JoinedLake, lake_history_file
+    from lace.porcelain.lakes.lake import (
         AmbiguousAnswers,
         FrameNotRead,
         LakeAnswers,
@@ -107,23 +124,16 @@ if TYPE_CHECKING:
         SparkLake,
         lake_source,
     )
-    from lace.porcelain.lakeconverge import converge_lakes
-    from lace.porcelain.lakerehearsal import LakeRehearsal, fits_in_memory
-    from lace.porcelain.layout import Block, cut_blocks, join_blocks
-    from lace.porcelain.metrics import Metrics, serve_metrics
-    from lace.porcelain.operations import Delivery, NotInFull, deliver, fetch, select_reference
-    from lace.porcelain.outcome import EXIT_CODES, Introduction, Outcome, introduce, outcome_of, words_of
-    from lace.porcelain.peerpolicy import NoPolicyForPeer, PolicyBook, Presented, TooLate, present
-    from lace.porcelain.policycases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
-    from lace.porcelain.policydiff import (
+    from lace.porcelain.policies.cases import PolicyCase, PolicyScene, cases_beside, parse_cases, read_cases
+    from lace.porcelain.policies.diff import (
         RecordChanges,
         RuleChange,
         diff_policies,
         diff_records,
         diff_rehearsals,
     )
-    from lace.porcelain.policyfaults import PolicyFault
-    from lace.porcelain.policyfile import (
+    from lace.porcelain.policies.faults import PolicyFault
+    from lace.porcelain.policies.file import (
         PolicyFile,
         PolicyFileTooBig,
         PolicyRefused,
@@ -133,15 +143,17 @@ if TYPE_CHECKING:
         read_policy_text,
         write_policy,
     )
-    from lace.porcelain.policyparse import GivenPolicy, check_policy, parse_policy, read_policy
-    from lace.porcelain.policyplan import PlannedExchange, plan_exchange
-    from lace.porcelain.policytrial import CaseOutcome, try_policy
-    from lace.porcelain.quotas import Bounds, DayLimits, Quotas, QuotaSpent, Stay, TooMany
-    from lace.porcelain.readypolicies import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
-    from lace.porcelain.rehearsal import HeldBack, Preview, Rehearsal
-    from lace.porcelain.replaying import CannotReplay, Part, Replay, read_part, replay_capture
-    from lace.porcelain.resident import ResidentFacts
-    from lace.porcelain.rules import (
+    from lace.porcelain.policies.parse import GivenPolicy, check_policy, parse_policy, read_policy
+    from lace.porcelain.policies.plan import PlannedExchange, plan_exchange
+    from lace.porcelain.policies.ready import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
+    from lace.porcelain.policies.trial import CaseOutcome, try_policy
+    from lace.porcelain.reasons.foresight import Supposed
+    from lace.porcelain.reasons.lakerehearsal import LakeRehearsal, fits_in_memory
+    from lace.porcelain.reasons.rehearsal import HeldBack, Preview, Rehearsal
+    from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth, whom
+    from lace.porcelain.reasons.whysend import WhyNotSend, WhySend, why_not_send, why_send
+    from lace.porcelain.rules.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
+    from lace.porcelain.rules.file import (
         Diagnosed,
         NotAFact,
         NotAPredicate,
@@ -157,15 +169,9 @@ if TYPE_CHECKING:
         replace_file,
         summarize_diagnostics,
     )
-    from lace.porcelain.sending import Sending, Shown, WhySent, Worth, whom
-    from lace.porcelain.serverfaults import ServerFault, ServerRefused
-    from lace.porcelain.serverfile import BadValue, ServerFile, parse_served, read_server
-    from lace.porcelain.serverlog import Reports, ServerLog
-    from lace.porcelain.serving import Serving
-    from lace.porcelain.sharing import Share, Sharing
-    from lace.porcelain.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
-    from lace.porcelain.whysend import WhyNotSend, WhySend, why_not_send, why_send
-    from lace.porcelain.workbench import (
+    from lace.porcelain.rules.layout import Block, cut_blocks, join_blocks
+    from lace.porcelain.rules.resident import ResidentFacts
+    from lace.porcelain.rules.workbench import (
         Answers,
         Evaluated,
         GivenPredicates,
@@ -175,6 +181,14 @@ if TYPE_CHECKING:
         Workbench,
         compile_wanted,
     )
+    from lace.porcelain.server.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
+    from lace.porcelain.server.faults import ServerFault, ServerRefused
+    from lace.porcelain.server.file import BadValue, ServerFile, parse_served, read_server
+    from lace.porcelain.server.log import Reports, ServerLog
+    from lace.porcelain.server.metrics import Metrics, serve_metrics
+    from lace.porcelain.server.quotas import Bounds, DayLimits, Quotas, QuotaSpent, Stay, TooMany
+    from lace.porcelain.server.serving import Serving
+    from lace.porcelain.server.visitors import Denied, Door, NoSuchUser, NotAVisitor, Visitor, Who, parse_who
 
 __all__ = [
     "ALL_COLUMNS", "CHOICES", "COLUMNS", "EXIT_CODES", "FOLDER", "ID_COLUMN", "SHARD_BYTES", "STORE_FILE",
@@ -219,61 +233,61 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "arrangement": ("Arrangement", "PeerGroup", "Terms", "arrange", "read_arrangement"),
-    "capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
-    "cursors": ("KeptCursors",),
-    "exchange": (
+    "server.arrangement": ("Arrangement", "PeerGroup", "Terms", "arrange", "read_arrangement"),
+    "exchanges.capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
+    "exchanges.cursors": ("KeptCursors",),
+    "exchanges.exchange": (
         "CHOICES", "ExchangeChoices", "ExchangeEnd", "Exchanges", "Guard", "PeerNotProven", "PolicyHost",
         "moment_now", "open_exchanges",
     ),
-    "factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
-    "following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
-    "foresight": ("Supposed",),
-    "history": ("note_exchange", "open_history", "policy_in_force"),
-    "interlacing": (
+    "rules.factfile": ("BadFactFile", "FactFault", "LineTooLong", "parse_facts", "read_facts"),
+    "exchanges.following": ("Backoff", "Connected", "Disconnected", "Followed", "follow", "follow_in_thread"),
+    "reasons.foresight": ("Supposed",),
+    "exchanges.history": ("note_exchange", "open_history", "policy_in_force"),
+    "exchanges.interlacing": (
         "Asked", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun", "Standing",
         "open_interlacing", "run_sync",
     ),
-    "joined": ("JoinedLake", "lake_history_file"),
-    "lake": (
+    "lakes.joined": ("JoinedLake", "lake_history_file"),
+    "lakes.lake": (
         "AmbiguousAnswers", "FrameNotRead", "LakeAnswers", "NoSuchTable", "SparkLake", "lake_source",
     ),
-    "lakeconverge": ("converge_lakes",),
-    "lakerehearsal": ("LakeRehearsal", "fits_in_memory"),
-    "layout": ("Block", "cut_blocks", "join_blocks"),
-    "metrics": ("Metrics", "serve_metrics"),
-    "operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
-    "outcome": ("EXIT_CODES", "Introduction", "Outcome", "introduce", "outcome_of", "words_of"),
-    "peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
-    "policycases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
-    "policydiff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records", "diff_rehearsals"),
-    "policyfaults": ("PolicyFault",),
-    "policyfile": (
+    "lakes.converge": ("converge_lakes",),
+    "reasons.lakerehearsal": ("LakeRehearsal", "fits_in_memory"),
+    "rules.layout": ("Block", "cut_blocks", "join_blocks"),
+    "server.metrics": ("Metrics", "serve_metrics"),
+    "exchanges.operations": ("Delivery", "NotInFull", "deliver", "fetch", "select_reference"),
+    "exchanges.outcome": ("EXIT_CODES", "Introduction", "Outcome", "introduce", "outcome_of", "words_of"),
+    "exchanges.peerpolicy": ("NoPolicyForPeer", "PolicyBook", "Presented", "TooLate", "present"),
+    "policies.cases": ("PolicyCase", "PolicyScene", "cases_beside", "parse_cases", "read_cases"),
+    "policies.diff": ("RecordChanges", "RuleChange", "diff_policies", "diff_records", "diff_rehearsals"),
+    "policies.faults": ("PolicyFault",),
+    "policies.file": (
         "PolicyFile", "PolicyFileTooBig", "PolicyRefused", "PolicySection", "SectionHeader",
         "ToProvenPeers", "read_policy_text", "write_policy",
     ),
-    "policyparse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
-    "policyplan": ("PlannedExchange", "plan_exchange"),
-    "policytrial": ("CaseOutcome", "try_policy"),
-    "quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
-    "readypolicies": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
-    "rehearsal": ("HeldBack", "Preview", "Rehearsal"),
-    "replaying": ("CannotReplay", "Part", "Replay", "read_part", "replay_capture"),
-    "resident": ("ResidentFacts",),
-    "rules": (
+    "policies.parse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
+    "policies.plan": ("PlannedExchange", "plan_exchange"),
+    "policies.trial": ("CaseOutcome", "try_policy"),
+    "server.quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
+    "policies.ready": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
+    "reasons.rehearsal": ("HeldBack", "Preview", "Rehearsal"),
+    "exchanges.replaying": ("CannotReplay", "Part", "Replay", "read_part", "replay_capture"),
+    "rules.resident": ("ResidentFacts",),
+    "rules.file": (
         "Diagnosed", "NotAFact", "NotAPredicate", "RuleFile", "RuleFileTooBig", "RulesRefused",
         "parse_predicate", "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics",
         "replace_file", "summarize_diagnostics",
     ),
-    "sending": ("Sending", "Shown", "WhySent", "Worth", "whom"),
-    "serverfaults": ("ServerFault", "ServerRefused"),
-    "serverfile": ("BadValue", "ServerFile", "parse_served", "read_server"),
-    "serverlog": ("Reports", "ServerLog"),
-    "serving": ("Serving",),
-    "sharing": ("Share", "Sharing"),
-    "visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
-    "whysend": ("WhyNotSend", "WhySend", "why_not_send", "why_send"),
-    "workbench": (
+    "reasons.sending": ("Sending", "Shown", "WhySent", "Worth", "whom"),
+    "server.faults": ("ServerFault", "ServerRefused"),
+    "server.file": ("BadValue", "ServerFile", "parse_served", "read_server"),
+    "server.log": ("Reports", "ServerLog"),
+    "server.serving": ("Serving",),
+    "exchanges.sharing": ("Share", "Sharing"),
+    "server.visitors": ("Denied", "Door", "NoSuchUser", "NotAVisitor", "Visitor", "Who", "parse_who"),
+    "reasons.whysend": ("WhyNotSend", "WhySend", "why_not_send", "why_send"),
+    "rules.workbench": (
         "Answers", "Evaluated", "GivenPredicates", "HeldFacts", "NotDerived", "RuleProfile", "Workbench",
         "compile_wanted",
     ),

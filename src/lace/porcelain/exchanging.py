@@ -21,18 +21,18 @@ from lace.text import RecordId
 if TYPE_CHECKING:
     from lace.drive import Account, ExchangeEntry, ExchangeNotes, History
     from lace.interlace import InterlaceResult
-    from lace.porcelain.exchange import Exchanges
-    from lace.porcelain.following import Followed
-    from lace.porcelain.foresight import Supposed
-    from lace.porcelain.interlacing import Asked, ExchangeProgress, Interlacing
-    from lace.porcelain.operations import Delivery
-    from lace.porcelain.peerpolicy import PolicyBook
-    from lace.porcelain.policyfile import PolicyFile
-    from lace.porcelain.policyparse import GivenPolicy
-    from lace.porcelain.rehearsal import Preview, Rehearsal
-    from lace.porcelain.sending import WhySent
-    from lace.porcelain.serving import Serving
-    from lace.porcelain.whysend import WhyNotSend, WhySend
+    from lace.porcelain.exchanges.exchange import Exchanges
+    from lace.porcelain.exchanges.following import Followed
+    from lace.porcelain.exchanges.interlacing import Asked, ExchangeProgress, Interlacing
+    from lace.porcelain.exchanges.operations import Delivery
+    from lace.porcelain.exchanges.peerpolicy import PolicyBook
+    from lace.porcelain.policies.file import PolicyFile
+    from lace.porcelain.policies.parse import GivenPolicy
+    from lace.porcelain.reasons.foresight import Supposed
+    from lace.porcelain.reasons.rehearsal import Preview, Rehearsal
+    from lace.porcelain.reasons.sending import WhySent
+    from lace.porcelain.reasons.whysend import WhyNotSend, WhySend
+    from lace.porcelain.server.serving import Serving
     from lace.signing import Secret
 
 
@@ -81,7 +81,7 @@ class Exchanging:
 
         It loads the facts of the store once: keep what is returned to ask it more than one question.
         """
-        from lace.porcelain.foresight import rehearse
+        from lace.porcelain.reasons.foresight import rehearse
 
         self._check_open()
         return rehearse(self.store, policy, now_tai(), self._sends_only, **supposed)
@@ -94,7 +94,7 @@ class Exchanging:
         self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
     ) -> WhySend:
         """Say why a record would be sent to a peer, in the rules of both sides."""
-        from lace.porcelain.whysend import why_send
+        from lace.porcelain.reasons.whysend import why_send
 
         record = self.find(reference)
         return why_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
@@ -103,7 +103,7 @@ class Exchanging:
         self, reference: str, policy: GivenPolicy | PolicyBook, **supposed: Unpack[Supposed]
     ) -> WhyNotSend:
         """Say what would hold a record back from a peer, and which atom of which rule fails."""
-        from lace.porcelain.whysend import why_not_send
+        from lace.porcelain.reasons.whysend import why_not_send
 
         record = self.find(reference)
         return why_not_send(self.rehearse(policy, **supposed), record, here=self.store.has(record))
@@ -113,7 +113,7 @@ class Exchanging:
         """Where exchanges with this lace are noted."""
         self._check_open()
         if self._history is None:
-            from lace.porcelain.history import open_history
+            from lace.porcelain.exchanges.history import open_history
 
             only_read = self._read_only and not self._sends_only
             self._history = open_history(self._history_file, read_only=only_read)
@@ -147,7 +147,7 @@ class Exchanging:
             return self.kept.forget_before(time)
         self._check_open()
         # A lake is opened for reading, and its history is a file beside it.
-        from lace.porcelain.history import open_history
+        from lace.porcelain.exchanges.history import open_history
 
         history = open_history(self._history_file)
         try:
@@ -164,7 +164,7 @@ class Exchanging:
 
         The newest ten are explained, or as many as `explain` says.
         """
-        from lace.porcelain.whysent import EXPLAINED, why_sent
+        from lace.porcelain.reasons.whysent import EXPLAINED, why_sent
 
         count = check_limit(explain, "explain")
         return why_sent(
@@ -183,7 +183,7 @@ class Exchanging:
         It is the `observe` of a `Side` or a `Party`. `peer` is for whom our operand was chosen, where a
         transport proved somebody.
         """
-        from lace.porcelain.history import note_exchange
+        from lace.porcelain.exchanges.history import note_exchange
 
         return note_exchange(self.kept, self.store, now_tai, policy, peer=peer, address=address)
 
@@ -193,7 +193,7 @@ class Exchanging:
         self._check_open()
         self._check_noting()
         if self._exchanges is None:
-            from lace.porcelain.exchange import open_exchanges
+            from lace.porcelain.exchanges.exchange import open_exchanges
 
             file = None if self._read_only else self._history_file
             self._exchanges = open_exchanges(self.store, self.kept, file, sends_only=self._sends_only)
@@ -208,7 +208,7 @@ class Exchanging:
         **asked: Unpack[Asked],
     ) -> Interlacing:
         """Return an exchange with whoever is at an address: `async with lace.interlace(…) as exchange`."""
-        from lace.porcelain.interlacing import open_interlacing
+        from lace.porcelain.exchanges.interlacing import open_interlacing
 
         return open_interlacing(self.exchanges, address, policy, stays_open=stays_open, **asked)
 
@@ -221,7 +221,7 @@ class Exchanging:
         **asked: Unpack[Asked],
     ) -> InterlaceResult:
         """Exchange with whoever is at an address until both have what they want, and say how that ended."""
-        from lace.porcelain.interlacing import check_asked, run_sync
+        from lace.porcelain.exchanges.interlacing import check_asked, run_sync
 
         check_asked(asked, also=("progress",))
         return run_sync(self.interlace(address, policy, **asked), progress)
@@ -230,9 +230,9 @@ class Exchanging:
         self, address: str, policy: GivenPolicy | PolicyBook, **asked: Unpack[Asked]
     ) -> Iterator[Followed]:
         """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
-        from lace.porcelain.following import follow_in_thread
-        from lace.porcelain.interlacing import check_asked
-        from lace.porcelain.peerpolicy import given_policies
+        from lace.porcelain.exchanges.following import follow_in_thread
+        from lace.porcelain.exchanges.interlacing import check_asked
+        from lace.porcelain.exchanges.peerpolicy import given_policies
 
         check_asked(asked)
         self._check_noting()
@@ -252,8 +252,8 @@ class Exchanging:
         `sign` proves to peers who we are. Lists, quotas and other limits are those of an `Arrangement`, which
         `Serving(lace.exchanges, arrangement).open()` serves.
         """
-        from lace.porcelain.arrangement import arrange
-        from lace.porcelain.serving import Serving
+        from lace.porcelain.server.arrangement import arrange
+        from lace.porcelain.server.serving import Serving
 
         check_secret(sign)
         arrangement = arrange(addresses, policy, prove_in_clear=prove_in_clear)
@@ -265,7 +265,7 @@ class Exchanging:
         self, address: str, reference: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
     ) -> InterlaceResult:
         """Fetch what an id in full or a `//group//app//name` names from a lace elsewhere, and store it."""
-        from lace.porcelain.operations import fetch, select_reference
+        from lace.porcelain.exchanges.operations import fetch, select_reference
 
         check_reference(reference)
         if self._read_only:
@@ -276,7 +276,7 @@ class Exchanging:
         self, address: str, *references: str, policy: GivenPolicy | None = None, **asked: Unpack[Asked]
     ) -> Delivery:
         """Bring records of this lace to one elsewhere, and say what became of each."""
-        from lace.porcelain.operations import deliver
+        from lace.porcelain.exchanges.operations import deliver
 
         return deliver(self.exchanges, address, [self._stored(each) for each in references], policy, **asked)
 

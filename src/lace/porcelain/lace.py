@@ -34,13 +34,14 @@ from lace.porcelain.arguments import (
 )
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanging import Exchanging
-from lace.porcelain.export import ExportReport, Target, record_pieces, write_pieces
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
-from lace.porcelain.journal import Journal
 from lace.porcelain.place import history_file, imports_folder, make_place, store_file
 from lace.porcelain.reference import ShortId, choose, parse_reference
-from lace.porcelain.rejects import RejectFile
+from lace.porcelain.streams.export import ExportReport, Target, record_pieces, write_pieces
+from lace.porcelain.streams.journal import Journal
+from lace.porcelain.streams.rejects import RejectFile
+from lace.porcelain.streams.transfer import BATCH_RECORDS, Importer, ImportProgress, ImportReport
 from lace.porcelain.table import (
     ALL_COLUMNS,
     COLUMNS,
@@ -52,7 +53,6 @@ from lace.porcelain.table import (
     type_condition,
 )
 from lace.porcelain.times import parse_time
-from lace.porcelain.transfer import BATCH_RECORDS, Importer, ImportProgress, ImportReport
 from lace.record import Blob, Plex, Record, RecordLimits, Seal, make_blob, make_plex, make_seal, parse_record
 from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
 from lace.stores import (
@@ -176,7 +176,7 @@ class Lace(Exchanging):
         """
         file = store_file(check_path(Path(path)))
         if send_only is not None:
-            from lace.porcelain.history import prepare_history
+            from lace.porcelain.exchanges.history import prepare_history
 
             notes = check_path(Path(send_only))
             lace = cls(
@@ -204,7 +204,7 @@ class Lace(Exchanging):
         `inbox` is the folder with its history, where that is not in the lake: see `JoinedLake`.
         """
         from lace.pipeline import LakeStore, open_lake
-        from lace.porcelain.joined import lake_history_file
+        from lace.porcelain.lakes.joined import lake_history_file
 
         lake = open_lake(path)
         return cls(LakeStore(lake, version), history=lake_history_file(lake, inbox), read_only=True)

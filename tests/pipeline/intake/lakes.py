@@ -11,7 +11,7 @@ from typing import Any
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.tables import FACT_TABLES
 from lace.porcelain import Lace
-from lace.porcelain.journal import Counts
+from lace.porcelain.streams.journal import Counts
 from lace.text import decode
 
 REJECT_COLUMNS = ("source", "offset", "length", "code", "reason", "raw")

@@ -1,0 +1,455 @@
+"""One side of one exchange, made of an open lace, a policy, and what a transport proves.
+
+    exchanges = Exchanges(lace.store, history=…, cursors=…)
+    end = exchanges.begin(policy, stream.proven.link(), index=stream.index, choices=…, observe=…)
+    result = await transports.exchange(stream, end)
+
+Rules of this file:
+1. All exchanges of one store share its resident facts. Each end is driven by one thread, its own.
+2. Who the peer is decides which sections of a policy are in force; see `peerpolicy`.
+3. Somebody who is expected must prove to be there, by the transport or by the signer proof, before anything
+   is evaluated or advertised.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Semaphore
+from typing import Final
+
+from lace.drive import (
+    Ahead,
+    ExchangeNotes,
+    History,
+    Host,
+    Observed,
+    Observer,
+    PlanChanged,
+    SendSets,
+    Side,
+    StoreSnapshots,
+    Wired,
+    excerpt_for,
+    watch_all,
+)
+from lace.errors import LaceError, PolicyError
+from lace.facts import ALL_FACTS
+from lace.iltp import Connection, StreamLimits
+from lace.interlace import (
+    Claim,
+    Cursor,
+    Dice,
+    Evaluated,
+    Evaluation,
+    EvaluationFailed,
+    ExchangeLimits,
+    Link,
+    LocalLimits,
+    Moment,
+    NeedEvaluation,
+    PlanAgreed,
+    Prepared,
+    Purpose,
+    Schema,
+    Settings,
+)
+from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.porcelain.clock import now_tai
+from lace.porcelain.exchanges.checkahead import CHILDREN, CheckAhead
+from lace.porcelain.exchanges.cursors import KeptCursors
+from lace.porcelain.exchanges.history import report_fault
+from lace.porcelain.exchanges.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
+from lace.porcelain.exchanges.sharing import Share, Sharing
+from lace.porcelain.place import cursors_file
+from lace.porcelain.policies.file import PolicyFile
+from lace.signing import Secret
+from lace.stores import Store
+from lace.text import Verifier
+
+ME: Final = "this lace"
+SEED_BYTES: Final = 32
+OPENING_BYTES: Final = 1 << 20
+"""Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
+some times its bytes before it is understood."""
+
+
+class PeerNotProven(PolicyError):
+    """A peer that is not, or does not prove to be, whom we expect."""
+
+    code = "exchange/peer-not-proven"
+    text = "the peer was expected to prove that it is {expected}, and {found}; nothing was exchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeChoices:
+    """How one side wants an exchange to go."""
+
+    stays_open: bool = False
+    """Idle at the fixed point and go on when something changes, instead of ending there."""
+    secret: Secret | None = field(default=None, repr=False)
+    """Prove with it who we are, where the link allows that."""
+    expected: Verifier | None = None
+    """Whom the peer must prove to be."""
+    operation: Module | None = None
+    """A selector that narrows our operand: what one get, list or put is about."""
+    limits: ExchangeLimits = field(default_factory=ExchangeLimits)
+    local: LocalLimits = field(default_factory=LocalLimits)
+    evaluation: OperandLimits = field(default_factory=OperandLimits)
+    partitions: bool = True
+    partition_start: int | None = 0
+    """The extension of partitions that begin with few characters; None does not offer it."""
+    all_fields: bool = False
+    tick_interval: int = 10_000_000_000
+    dice: Dice | None = field(default=None, repr=False)
+    """Randomness that was thrown before, where an exchange is to be repeated exactly."""
+
+
+CHOICES: Final = ExchangeChoices()
+
+
+def moment_now() -> Moment:
+    """Read both clocks; the second one is that of an event loop."""
+    return Moment(now_tai(), time.monotonic())
+
+
+class Guard:
+    """Watches over one exchange and may stop it; this one lets everything happen.
+
+    It is called in the thread that drives the end.
+    """
+
+    def admit(self, peer: Verifier | None) -> OperandLimits | None:
+        """Raise where nothing is to be exchanged with whom the peer proved to be; None changes no limits."""
+        return None
+
+    def store(self, size: int) -> None:
+        """Raise where so many bytes of records are not to be stored."""
+
+    def evaluated(self, seconds: float) -> None:
+        """Take note of how long an evaluation took, without the time spent waiting for others."""
+
+
+NOBODY: Final = Guard()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEvaluation:
+    """An evaluation over facts that others use too: it has them for itself when it reads them later."""
+
+    evaluation: Evaluation
+    sharing: Sharing
+    purpose: Purpose
+    decided: frozenset[str]
+    """The extension that the evaluation was made for, read while the facts were ours."""
+
+    @property
+    def may_send(self) -> frozenset[str]:
+        """The extension of `MaySend`."""
+        if self.purpose is not Purpose.REQUEST:
+            return self.decided
+        with self.sharing.held():
+            return self.evaluation.may_send
+
+    @property
+    def may_request(self) -> frozenset[str]:
+        """The extension of `MayRequest`."""
+        if self.purpose is Purpose.REQUEST:
+            return self.decided
+        with self.sharing.held():
+            return self.evaluation.may_request
+
+    @property
+    def has(self) -> Callable[[str], bool]:
+        """Tells whether a record was in the store."""
+        return self.evaluation.has
+
+    def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+        """Return the validated fields of records, when it is our turn."""
+        with self.sharing.held():
+            return self.evaluation.fields(records, schema)
+
+
+def share_evaluation(evaluation: Evaluation, sharing: Sharing, purpose: Purpose) -> SharedEvaluation:
+    """Read what an evaluation was made for while the facts are ours; later that is only looked up."""
+    decided = evaluation.may_request if purpose is Purpose.REQUEST else evaluation.may_send
+    return SharedEvaluation(evaluation, sharing, purpose, decided)
+
+
+class PolicyHost(Host):
+    """A host whose policy is chosen when the peer is known, over facts that it shares with others."""
+
+    def __init__(
+        self,
+        store: Store,
+        presented: Presented,
+        choices: ExchangeChoices,
+        *,
+        sharing: Sharing,
+        snapshots: StoreSnapshots,
+        precompiled: Precompiled,
+        send_sets: SendSets,
+        cursors: MutableMapping[str, Cursor] | None = None,
+        cursor_key: str | None = None,
+        guard: Guard = NOBODY,
+        narrows: bool = False,
+        sends_only: bool = False,
+    ) -> None:
+        """Answer for a store; `narrows` where facts that no rule of the exchange reads need not be held.
+
+        Where it `sends_only`, nothing is asked for, whatever the policy says.
+        """
+        super().__init__(
+            store,
+            owner=ME,
+            limits=choices.evaluation,
+            now=self._time,
+            cursors=cursors,
+            cursor_key=cursor_key,
+            precompiled=precompiled,
+            snapshots=snapshots,
+            send_sets=send_sets,
+        )
+        self._presented = {presented.module.id: presented}
+        self.presented = presented
+        """What is presented from the next epoch on."""
+        self.agreed_on = presented
+        """What the plan of this epoch was agreed on with: a policy may be changed while an epoch begins."""
+        self._expected = choices.expected
+        self._sharing = sharing
+        self._share: Share | None = None
+        self._guard = guard
+        self._narrows = narrows
+        self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
+        self.have: frozenset[str] = frozenset()
+        """The records of the last evaluation."""
+
+    def _time(self) -> float:
+        return time.monotonic() if self._share is None else self._share.now()
+
+    def present(self, presented: Presented) -> None:
+        """Go on with another policy from the next epoch on."""
+        self.presented = presented
+        self._presented[presented.module.id] = presented
+
+    def agree(self, agreed: PlanAgreed) -> None:
+        """Take it that a plan was agreed on: with what we presented at the beginning of its epoch."""
+        self.agreed_on = self._presented[agreed.plan.operands[agreed.side].module.id]
+
+    def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
+        """Choose the policy for whom the peer proved to be, and compile it for the plan."""
+        peer = agreed.peer
+        self.agree(agreed)
+        try:
+            self._check_expected(peer)
+            self._limits = self._guard.admit(peer) or self._limits
+            active = self.agreed_on.active(peer)
+        except LaceError as error:
+            return EvaluationFailed(error)
+        self._views = Views(ME, active.exposure)
+        self._restrictions = (*active.restrictions, *self._always)
+        with self._sharing.held():
+            reads = excerpt_for(agreed, active.exposure, self._restrictions) if self._narrows else ALL_FACTS
+            self._snapshots.narrow(reads)
+            return super().prepare(agreed)
+
+    def _check_expected(self, peer: Verifier | None) -> None:
+        if self._expected is not None and peer != self._expected:
+            found = "it proved nothing" if peer is None else f"it is {peer}"
+            raise PeerNotProven(expected=self._expected, found=found)
+
+    def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        """Evaluate the policy over the store as it is now, beside other exchanges."""
+        with self._sharing.held() as share:
+            self._share = share
+            began = share.now()
+            try:
+                answer = super().evaluate(need)
+                if isinstance(answer, Evaluated):
+                    self.have = self._snapshots.have
+                    answer = Evaluated(share_evaluation(answer.evaluation, self._sharing, need.purpose))
+            finally:
+                self._share = None
+                seconds = share.now() - began
+        self._guard.evaluated(seconds)
+        return answer
+
+    def _admit(self, size: int) -> None:
+        self._guard.store(size)
+
+    def remember(self, cursor: Cursor | None) -> None:
+        """Keep what the peer advertised, unless our own send set says the same without being told."""
+        if cursor is None or self._cursors is None or self._key is None:
+            return
+        if self.decision is not None:
+            with self._sharing.held():
+                ours = self.decision.may_send
+            if ours.issuperset(cursor.claims):
+                with suppress(KeyError):
+                    del self._cursors[self._key]
+                return
+        super().remember(cursor)
+
+
+class ExchangeEnd(Wired):
+    """What a pump drives: one side, whose policy can be changed while it runs."""
+
+    def __init__(self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead) -> None:
+        # The reader stops where the machine would: a block is held before anybody counts its facts.
+        most = side.machine.exchange.settings.limits.max_fact_block_bytes
+        limits = StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)
+        super().__init__(side, Connection(limits), ahead)
+        self.host = host
+        self._known = known
+
+    def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
+        """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
+
+        To be called in the thread of the end: `pump.post(lambda: end.change_policy(policy))`.
+        """
+        if self.side.machine.exchange.settings.stays_open:
+            presented = present(policy, self._known, self.host.presented.operation)
+            self.host.present(presented)
+            self.change_operand(presented.module)
+
+
+class Exchanges:
+    """What all exchanges of one store share."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        history: History | None = None,
+        cursors: MutableMapping[str, Cursor] | None = None,
+        sends_only: bool = False,
+    ) -> None:
+        """Share a store; what moves is noted in `history`, what peers advertised remembered in `cursors`.
+
+        A store that may not be written to `sends_only`: whatever a policy says, nothing is asked for.
+        """
+        self.store = store
+        self.history = history
+        self._sends_only = sends_only
+        self._cursors = cursors
+        self._snapshots = StoreSnapshots(store)
+        self._sharing = Sharing()
+        self._precompiled = Precompiled()
+        self._send_sets = SendSets()
+        self._children = Semaphore(CHILDREN)
+
+    def load(self) -> None:
+        """Load the facts of the store now: a peer that waits for an answer may run out of patience."""
+        with self._sharing.held():
+            self._snapshots.take((), ())
+
+    def renew(self, change: Callable[[], None]) -> None:
+        """Change the store as a whole, and load it; exchanges that begin meanwhile wait with their rules.
+
+        To be called while none goes on: who has evaluated before looks at the store as it was.
+        """
+        with self._sharing.held():
+            change()
+            self._snapshots.take((), ())
+
+    def close(self) -> None:
+        """Let go of what was remembered."""
+        if isinstance(self._cursors, KeptCursors):
+            self._cursors.close()
+
+    def begin(
+        self,
+        policy: PolicyFile | PolicyBook,
+        link: Link,
+        *,
+        index: int,
+        choices: ExchangeChoices = CHOICES,
+        observe: Observer | None = None,
+        now: Callable[[], Moment] = moment_now,
+        guard: Guard = NOBODY,
+    ) -> ExchangeEnd:
+        """Make one side of an exchange: `index` is 0 for the connecting side and 1 for the accepting one.
+
+        `observe` is told what happens, in the thread that drives the end; `guard` may refuse it there.
+        """
+        known = link.peer or choices.expected
+        presented = present(policy, known, choices.operation)
+        settings = Settings(
+            index=index,
+            module=presented.module,
+            dice=choices.dice or Dice(secrets.token_bytes(SEED_BYTES)),
+            stays_open=choices.stays_open,
+            limits=choices.limits,
+            local=choices.local,
+            link=link,
+            secret=choices.secret,
+            all_fields=choices.all_fields,
+            partitions=choices.partitions,
+            partition_start=choices.partition_start,
+            tick_interval=choices.tick_interval,
+        )
+        host = PolicyHost(
+            self.store,
+            presented,
+            choices,
+            sharing=self._sharing,
+            snapshots=self._snapshots,
+            precompiled=self._precompiled,
+            send_sets=self._send_sets,
+            cursors=self._cursors,
+            # Whom we dialled is a good guess of what is advertised there; who dialled us may be anybody.
+            cursor_key=link.transport if index == 0 else None,
+            guard=guard,
+            # Whoever dials mostly does it again, under the same rules; who is dialled knows no peer's rules.
+            narrows=index == 0,
+            sends_only=self._sends_only,
+        )
+        notes = None if self.history is None else self._notes(self.history, link, host, now)
+        # A server hears much that never becomes an exchange, and strangers must not fill its history.
+        noting = None if notes is None else _Noting(notes, host, at_once=index == 0)
+        side = Side(settings, host, now, watch_all(noting, observe))
+        return ExchangeEnd(side, host, known, CheckAhead(self._children))
+
+    def _notes(
+        self, history: History, link: Link, host: PolicyHost, now: Callable[[], Moment]
+    ) -> ExchangeNotes:
+        return ExchangeNotes(
+            history,
+            lambda: now().tai,
+            address=link.transport,
+            in_force=lambda viewer: host.agreed_on.in_force(viewer),
+            version=self.store.version,
+            report=report_fault,
+        )
+
+
+def open_exchanges(
+    store: Store, history: History, beside: Path | None, *, sends_only: bool = False
+) -> Exchanges:
+    """Return what exchanges of a store share; cursors lie beside the history file, where there is one."""
+    cursors = None if beside is None else KeptCursors(cursors_file(beside))
+    return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
+
+
+class _Noting:
+    """Passes on to notes what happens, when it is known which of our policies it happens under."""
+
+    def __init__(self, notes: ExchangeNotes, host: PolicyHost, *, at_once: bool) -> None:
+        """Pass everything on `at_once`, or from the first agreement on."""
+        self._notes = notes
+        self._host = host
+        self._passes_on = at_once
+
+    def __call__(self, observed: Observed) -> None:
+        if isinstance(observed, PlanChanged):
+            self._host.agree(observed.agreed)
+            self._passes_on = True
+        if self._passes_on:
+            self._notes(observed)
+
+    def arrive(self, records: Sequence[str], loop: int) -> None:
+        self._notes.arrive(records, loop)

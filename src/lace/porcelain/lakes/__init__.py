@@ -1,0 +1,1 @@
+"""Lakes as laces: with a Spark session, in exchanges, and brought together."""

@@ -1,0 +1,273 @@
+"""Why a record left, asked later: the decision is made again from what the history kept.
+
+    history ─▶ operands, sections in force, runtime facts, tick ─┐
+                                                                  ├─▶ LocalPolicy ─▶ proof
+    store now, without what was stored since ────────────────────┘
+
+Rules of this file:
+1. It decides nothing itself: `LocalPolicy` does, over the same view, with the same restrictions.
+2. What an answer is worth is said with it. Where the store lost records since, it is a reconstruction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, Protocol, runtime_checkable
+
+from lace.algebra import LIMITS
+from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
+from lace.drive import Account, Agreement, History, Passage, Role, Section, Way, is_peer
+from lace.engines import Database
+from lace.errors import LaceError
+from lace.facts import Fact, Segment
+from lace.policy import (
+    Compose,
+    Composed,
+    ExchangePlan,
+    ExposeModule,
+    Exposure,
+    LocalPolicy,
+    OperandLimits,
+    Restriction,
+    Snapshot,
+    Views,
+    compose_selectors,
+    make_plan,
+    parse_transcript,
+    read_expose,
+    read_module,
+    read_restriction,
+)
+from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth
+from lace.stores import Added, Store, Version
+from lace.text import RecordId
+
+ME: Final = "this lace"
+EXPLAINED: Final = 10
+"""So many sendings are explained, the newest: each may have its own state of the store."""
+_SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
+_LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A store that can be read as it was."""
+
+    def as_of(self, version: Version) -> Store | None:
+        """Return the store in an earlier state; None where that cannot be had any more."""
+        ...
+
+
+def why_sent(
+    history: History, store: Store, record: RecordId, *, peer: str | None = None, explain: int = EXPLAINED
+) -> WhySent:
+    """Tell every time that a record left, and why; `explain` so many, the newest first."""
+    accounts: dict[int, Account] = {}
+    passages = []
+    for passage in history.passages(record):
+        if passage.number not in accounts:
+            accounts[passage.number] = history.exchange(passage.number, records=False)
+        if peer is None or is_peer(peer, accounts[passage.number].entry):
+            passages.append(passage)
+    sendings = [_sending(each, accounts[each.number]) for each in reversed(passages) if each.way in _LEFT]
+    reviewer = _Reviewer(store, record)
+    explained = [reviewer.explain(each) for each in islice(sendings, explain)]
+    others = tuple((each, accounts[each.number].entry) for each in passages if each.way not in _LEFT)
+    return WhySent(record, (*explained, *sendings[explain:]), others)
+
+
+def _sending(passage: Passage, account: Account) -> Sending:
+    agreed = [each for each in account.agreements if each.epoch == passage.epoch]
+    return Sending(passage, account.entry, agreed[-1] if agreed else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """The records of an earlier state of a store, as far as they are still there."""
+
+    database: Database
+    lost: int | None
+    """How many are gone since; None where nobody knows."""
+    inbox: bool = False
+    """Whether there may have been others, in the inbox of a lake."""
+
+
+class _Reviewer:
+    """Makes decisions about one record again; what two sendings share is made once."""
+
+    def __init__(self, store: Store, record: RecordId) -> None:
+        self._store = store
+        self._record = record
+        self._pasts: dict[Version | None, _Past] = {}
+        self._known: dict[object, Sending] = {}
+
+    def explain(self, sending: Sending) -> Sending:
+        """Say why a record left, as far as that can still be said."""
+        agreed = sending.agreement
+        if agreed is None:
+            return replace(sending, worth=Worth.NOT_MADE, words=("the plan of this exchange was not noted",))
+        if not self._store.has(self._record):
+            words = ("the record is no longer here, and its facts went with it",)
+            return replace(sending, worth=Worth.NOT_MADE, words=words)
+        key = (agreed.operands, agreed.viewer, agreed.runtime, agreed.in_force, agreed.side)
+        known = self._known.get((*key, sending.passage.tick, sending.passage.version))
+        if known is None:
+            try:
+                known = self._review(sending, agreed)
+            except LaceError as error:
+                known = replace(sending, worth=Worth.NOT_MADE, words=(str(error),))
+            self._known[(*key, sending.passage.tick, sending.passage.version)] = known
+        return replace(
+            sending, worth=known.worth, words=known.words, proof=known.proof,
+            selected_by=known.selected_by, shown_by=known.shown_by,
+        )  # fmt: skip
+
+    def _review(self, sending: Sending, agreed: Agreement) -> Sending:
+        past = self._past(sending.passage.version)
+        plan = _plan(agreed)
+        tick = sending.passage.tick
+        runtime = [("TickTAI", tick) if tick and fact[0] == "TickTAI" else fact for fact in agreed.runtime]
+        snapshot = Snapshot(past.database, runtime, ())
+        policy = LocalPolicy(
+            plan,
+            agreed.side,
+            Views(ME, _exposure(agreed)),
+            viewer=agreed.viewer,
+            restrictions=_restrictions(agreed),
+            limits=OperandLimits(ours=LIMITS),
+        )
+        proof = policy.explain(snapshot, _composed(agreed).generated).why_send(self._record)
+        words = list(_caveats(past, plan))
+        if not agreed.in_force.trusted and not agreed.in_force.of(Role.EXPOSE):
+            words.append("what was shown to this viewer was not noted")
+        if proof is None:
+            words.insert(0, "over what is left of that moment, the rules do not let the record go")
+            worth = Worth.NOT_MADE
+        else:
+            worth = Worth.MADE_AGAIN if words else Worth.AS_IT_WAS
+        return replace(
+            sending,
+            worth=worth,
+            words=tuple(words),
+            proof=proof,
+            selected_by=_selected_by(proof, agreed.side, self._record),
+            shown_by=tuple(_shown_by(agreed, snapshot, self._record)),
+        )
+
+    def _past(self, version: Version | None) -> _Past:
+        if version not in self._pasts:
+            self._pasts[version] = records_at(self._store, version)
+        return self._pasts[version]
+
+
+def records_at(store: Store, version: Version | None) -> _Past:
+    """Return the records that a store had in an earlier state, without what was stored since."""
+    database = Database()
+    if version is not None and isinstance(store, Remembering):
+        # A lake keeps its versions: what was erased since is in them, as long as nobody removes them.
+        then = store.as_of(version)
+        if then is not None:
+            database.add_columns(then.fact_columns())
+            return _Past(database, 0, inbox=then.version() != version)
+    if version is None or store.version().generation != version.generation:
+        database.add_columns(store.fact_columns())
+        return _Past(database, None)
+    came: set[str] = set()
+    went: set[str] = set()
+    for entry in store.log(version.last):
+        if isinstance(entry, Added):
+            came.add(entry.record_id)
+        elif entry.record_id not in came:
+            went.add(entry.record_id)
+    back = {record for record in went if store.has(RecordId(record))}
+    since = came - back
+    whole: list[Segment] = []
+    for segment in store.segments():
+        if since.isdisjoint(segment.record_ids()):
+            whole.append(segment)
+        else:
+            database.add([fact for fact in segment.facts() if fact[1] not in since])
+    database.add_columns(whole)
+    return _Past(database, len(went) - len(back))
+
+
+def _caveats(past: _Past, plan: ExchangePlan) -> Iterator[str]:
+    if past.lost is None:
+        yield "the state of the store at that moment is not known: these are the records of now"
+    elif past.lost:
+        gone = "1 record" if past.lost == 1 else f"{past.lost:,} records"
+        yield f"{gone} of that moment went since then: the reason is made again without"
+    if past.inbox:
+        yield "what waited in the inbox of the lake then, if anything did, is left out"
+    if plan.select_have_uses_advertisements:
+        yield "a selector reads what the peer advertised then, and that is not kept"
+
+
+def _plan(agreed: Agreement) -> ExchangePlan:
+    zero, one = map(read_module, agreed.operands)
+    plan = make_plan(zero, one)
+    plan.check_same(parse_transcript(agreed.transcript))
+    return plan if agreed.peer is None else plan.prove(1 - agreed.side, agreed.peer)
+
+
+def _exposure(agreed: Agreement) -> Exposure:
+    # Only sections in scope were kept, so they are for everybody here.
+    modules = tuple(ExposeModule(read_expose(each.text).program) for each in agreed.in_force.of(Role.EXPOSE))
+    compose = Compose.UNION if agreed.in_force.union else Compose.INTERSECTION
+    trusted = frozenset({agreed.viewer} if agreed.in_force.trusted else ())
+    return Exposure(modules, compose, trusted)
+
+
+def _restrictions(agreed: Agreement) -> tuple[Restriction, ...]:
+    send = [read_restriction(each.text, "send") for each in agreed.in_force.of(Role.SEND)]
+    receive = [read_restriction(each.text, "request") for each in agreed.in_force.of(Role.RECEIVE)]
+    return (*send, *receive)
+
+
+def _composed(agreed: Agreement) -> Composed:
+    """Return what our operand was composed from, so that reasons reach its parts."""
+    own = read_module(agreed.operands[agreed.side])
+    parts = [read_module(each.text) for each in agreed.in_force.of(Role.SELECT)]
+    composed = compose_selectors(parts) if parts else Composed(own)
+    return composed if composed.module == own else Composed(own)
+
+
+def _selected_by(proof: Proof | None, side: int, record: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the rules by which the two operands selected a record, each as its author wrote it."""
+    found: dict[str, str] = {}
+    for fact, step in {} if proof is None else proof.steps.items():
+        name = _SELECTS.fullmatch(fact[0])
+        if isinstance(step, Derived) and name is not None and fact[1:] == (record,):
+            # The map of sources puts the scope behind the line.
+            found[name[1]] = step.rule.line.partition("  [")[0]
+
+    def rules(index: int) -> tuple[str, ...]:
+        # What a composed operand says first is only that all of its parts agree.
+        parts = [scope for scope in found if scope.startswith(f"O{index}.")]
+        return tuple(found[each] for each in parts if not any(p.startswith(f"{each}c") for p in parts))
+
+    return rules(side), rules(1 - side)
+
+
+def _shown_by(agreed: Agreement, snapshot: Snapshot, record: str) -> Iterator[Shown]:
+    """Yield the expose sections that showed a record, each with the rule that did."""
+    if agreed.in_force.trusted:
+        yield Shown("[trust]", "this viewer's rules read everything")
+        return
+    goal: Fact = (ALLOW_QUERY_RECORD.name, agreed.viewer, record)
+    given: list[Fact] = [*snapshot.runtime, (VIEWER.name, agreed.viewer)]
+    for section in agreed.in_force.of(Role.EXPOSE):
+        program = compile_program(read_expose(section.text).program)
+        result = snapshot.records.evaluate(program, None, given).result()
+        proof = Explainer(program, result).why(goal)
+        step = None if proof is None else proof.steps[proof.goal]
+        if isinstance(step, Derived):
+            yield Shown(name_section(section), step.rule.line)
+
+
+def name_section(section: Section) -> str:
+    """Return how to call a section of which nobody said where it stands."""
+    return section.name or f"[{section.role.value}]"

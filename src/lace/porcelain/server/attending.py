@@ -1,0 +1,250 @@
+"""One exchange of a server, from the connection to its end: who it is with, what it may do, what it did.
+
+Rules of this file:
+1. Quotas and lists are asked again whenever the peer is known better: at the door, and after each hello.
+2. Everything here but `finish` and `arrange_again` is called in the thread of the exchange.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from lace.drive import Observed, PlanChanged, RecordArrived, RecordRejected, RecordsLeft, RoundEnded
+from lace.errors import LaceError, LimitExceeded
+from lace.interlace import InterlaceResult, PreparedPolicyRefused
+from lace.policy import OperandLimits
+from lace.porcelain.exchanges.exchange import ExchangeEnd, Guard
+from lace.porcelain.policies.file import PolicyFile
+from lace.porcelain.server.log import ServerLog
+from lace.porcelain.server.metrics import Metrics
+from lace.porcelain.server.quotas import QuotaSpent, Stay
+from lace.porcelain.server.visitors import Visitor
+from lace.text import Verifier
+from lace.transports import Pump, Stream
+
+if TYPE_CHECKING:
+    from lace.porcelain.server.arrangement import Arrangement
+
+REJECTED_LINES: Final = 10
+"""So many rejections of one exchange are told one by one; all of them are counted."""
+
+
+class Attending(Guard):
+    """Watches over one exchange."""
+
+    def __init__(
+        self,
+        number: int,
+        visitor: Visitor,
+        stream: Stream,
+        stay: Stay,
+        arrangement: Arrangement,
+        *,
+        log: ServerLog,
+        metrics: Metrics,
+        news: Callable[[], None],
+    ) -> None:
+        """Begin; `news` is told, in the thread of the loop, that a peer stored something."""
+        self.number = number
+        self.visitor = visitor
+        self.stream = stream
+        self.arrangement = arrangement
+        """The last one that holds for this exchange."""
+        self._stay = stay
+        self._log = log
+        self._metrics = metrics
+        self._news = news
+        self._loop = asyncio.get_running_loop()
+        self._began = time.monotonic()
+        self._policy: PolicyFile | None = None
+        """In force; None before the peer is known."""
+        self._rounds = 0
+        self._received = 0
+        self._sent = 0
+        self._rejected = 0
+        self._limit: str | None = None
+        self._end: ExchangeEnd | None = None
+        self._pump: Pump | None = None
+
+    async def run(self, end: ExchangeEnd, stop: asyncio.Event) -> None:
+        """Run the exchange to its end; `stop` closes it at its next fixed point."""
+        look = self.arrangement.look_seconds if self.arrangement.stays_open else None
+        self._end = end
+        self._pump = Pump(self.stream, end, look_every=look, stop=stop)
+        await self._pump.run()
+
+    # What the exchange asks.
+
+    def admit(self, peer: Verifier | None) -> OperandLimits:
+        """Ask the lists and quotas again, now that the peer is known; return what its rules may cost."""
+        arranged, visitor = self.arrangement, self.visitor.known_as(peer)
+        try:
+            arranged.door.admit(visitor)
+            self._policy = arranged.book(visitor).policy(peer)
+            self._stay.move_to(visitor.account, arranged.bounds(visitor))
+        except LaceError as error:
+            self.refused(error)
+            raise
+        self.visitor = visitor
+        return arranged.terms_of(visitor).evaluation
+
+    def store(self, size: int) -> None:
+        """Refuse more bytes of records than the peer may store today."""
+        self._stay.store(size)
+
+    def evaluated(self, seconds: float) -> None:
+        """Count an evaluation."""
+        self._metrics.add("lace_evaluations_total")
+        self._metrics.add("lace_evaluation_seconds_total", seconds)
+
+    # What happens in it.
+
+    def observe(self, observed: Observed) -> None:
+        """Count and tell."""
+        match observed:
+            case PlanChanged():
+                self.visitor = self.visitor.known_as(observed.peer)
+                group = self.arrangement.group(self.visitor)
+                self.tell("agreed", plan=observed.plan, epoch=observed.epoch, group=group and group.name)
+            case RecordArrived():
+                self._received += 1
+                self._metrics.add("lace_records_received_total")
+                if self._received == 1 or self._received % 1000 == 0:
+                    self._later(self._news)
+            case RecordsLeft(records):
+                self._sent += len(records)
+                self._metrics.add("lace_records_sent_total", len(records))
+            case RecordRejected(record, error):
+                self._rejected += 1
+                self._metrics.add("lace_records_rejected_total", code=error.code)
+                if self._rejected <= REJECTED_LINES:
+                    self.tell("rejected", record=record, code=error.code, error=str(error))
+            case RoundEnded(result):
+                self._end_round(result)
+
+    def _end_round(self, result: InterlaceResult) -> None:
+        self._rounds += 1
+        self._metrics.add("lace_rounds_total")
+        if result.received_hashes or result.sent_hashes:
+            received, sent = len(result.received_hashes), len(result.sent_hashes)
+            self.tell("round", received=received, sent=sent, loops=result.loops)
+        if result.received_hashes:
+            self._later(self._news)
+        if self._rounds >= self.arrangement.terms_of(self.visitor).rounds:
+            self._spend("rounds")
+        try:
+            self._stay.carry(self.stream.bytes_received + self.stream.bytes_sent)
+        except QuotaSpent as error:
+            self._spend(error.fields["limit"])
+
+    def _spend(self, limit: str) -> None:
+        """End the exchange at this fixed point, because of a limit."""
+        if self._limit is None:
+            self._limit = limit
+            self._metrics.add("lace_quota_hits_total", limit=limit)
+            self.tell("limit", limit=limit)
+            self._later(self.finish)
+
+    def _later(self, call: Callable[[], None]) -> None:
+        # A loop that is closed has ended this exchange too.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call)
+
+    # In the thread of the loop.
+
+    def finish(self) -> None:
+        """Close at the next fixed point."""
+        if self._pump is not None and self._end is not None:
+            self._pump.post(self._end.finish)
+
+    def look(self) -> None:
+        """Look whether the store has news for the peer."""
+        if self._pump is not None and self._end is not None:
+            self._pump.post(self._end.look)
+
+    def arrange_again(self, arrangement: Arrangement) -> bool:
+        """Go on under another arrangement; tell whether there is something to renegotiate."""
+        self.arrangement = arrangement
+        end, pump = self._end, self._pump
+        if end is None or pump is None:
+            return False
+        book = arrangement.book(self.visitor)
+        try:
+            arrangement.door.knock(self.visitor)
+            if self._policy is not None:
+                arrangement.door.admit(self.visitor)
+                if book.policy(self.visitor.peer) == self._policy:
+                    return False
+        except LaceError as error:
+            self.refused(error)
+            pump.post(end.cancel)
+            return False
+
+        def change() -> None:
+            try:
+                end.change_policy(book)
+            except LaceError as error:
+                self.refused(error)
+                end.cancel()
+
+        pump.post(change)
+        return True
+
+    # What is told.
+
+    def tell(self, event: str, **fields: Any) -> None:
+        """Tell of something in this exchange."""
+        seen = self.visitor
+        self._log.tell(event, exchange=self.number, remote=seen.remote, peer=seen.peer, **fields)
+
+    def refused(self, error: LaceError) -> None:
+        """Tell that the peer is refused, and count it."""
+        tell_refusal(self._metrics, error)
+        self.tell("refused", code=error.code, error=str(error))
+
+    def tell_end(self, result: InterlaceResult | None) -> None:
+        """Tell how it ended; None where something failed that is no end of an exchange."""
+        stream, metrics = self.stream, self._metrics
+        with suppress(QuotaSpent):
+            self._stay.carry(stream.bytes_received + stream.bytes_sent)
+        metrics.add("lace_received_bytes_total", stream.bytes_received)
+        metrics.add("lace_sent_bytes_total", stream.bytes_sent)
+        cause = "failed" if result is None else result.cause.value
+        metrics.add("lace_exchanges_total", transport=self.visitor.scheme, cause=cause)
+        error = None if result is None else told_error(result)
+        if error is not None:
+            metrics.add("lace_errors_total", code=error.code)
+            if isinstance(error, QuotaSpent):
+                metrics.add("lace_quota_hits_total", limit=error.fields["limit"])
+        self.tell(
+            "ended",
+            cause=cause,
+            limit=self._limit,
+            code=error and error.code,
+            error=error and str(error),
+            received=self._received,
+            sent=self._sent,
+            rejected=self._rejected,
+            rounds=self._rounds,
+            bytes_in=stream.bytes_received,
+            bytes_out=stream.bytes_sent,
+            seconds=round(time.monotonic() - self._began, 3),
+        )
+
+
+def told_error(result: InterlaceResult) -> LaceError | None:
+    """Return what ended an exchange; of a policy that was refused, why it was."""
+    error = result.error
+    inner = error.__cause__ if isinstance(error, PreparedPolicyRefused) else None
+    return inner if isinstance(inner, LaceError) else error
+
+
+def tell_refusal(metrics: Metrics, error: LaceError) -> None:
+    """Count somebody who is refused."""
+    metrics.add("lace_refused_total", code=error.code)
+    if isinstance(error, LimitExceeded) and "limit" in error.fields:
+        metrics.add("lace_quota_hits_total", limit=error.fields["limit"])

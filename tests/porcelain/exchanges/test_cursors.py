@@ -1,0 +1,76 @@
+"""Cursors beside a store: kept, bounded, and never in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.interlace import Cursor
+from lace.porcelain import ExchangeChoices, KeptCursors, Lace, run_sync
+from lace.porcelain.exchanges import cursors
+from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, interlacing, notes, stocked
+
+CURSOR = Cursor("Opq_x", frozenset({"Group"}), {"P.a": (("Group", "0", "ü"),), "P.b": ()})
+
+
+def test_a_cursor_is_there_the_next_time(tmp_path: Path) -> None:
+    kept = KeptCursors(tmp_path / "cursors.sqlite")
+    assert "peer" not in kept
+    kept["peer"] = CURSOR
+    kept["all"] = Cursor("V.x", None, {})
+    kept.close()
+    again = KeptCursors(tmp_path / "cursors.sqlite")
+    assert (again["peer"], again["all"].fields, sorted(again)) == (CURSOR, None, ["all", "peer"])
+    del again["peer"]
+    assert "peer" not in again
+    again.close()
+
+
+def test_only_so_much_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cursors, "MOST_PEERS", 2)
+    monkeypatch.setattr(cursors, "MOST_RECORDS", 2)
+    kept = KeptCursors(tmp_path / "cursors.sqlite")
+    for name in ("first", "second", "third"):
+        kept[name] = CURSOR
+    assert list(kept) == ["second", "third"]
+    kept["large"] = Cursor("Opq_x", None, {"P.a": (), "P.b": (), "P.c": ()})
+    assert "large" not in kept
+    kept.close()
+
+
+@pytest.mark.parametrize("damage", [b"no database", b""])
+def test_a_file_that_is_none_is_as_good_as_nothing(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "cursors.sqlite"
+    path.write_bytes(damage)
+    kept = KeptCursors(path)
+    assert "peer" not in kept
+    kept["peer"] = CURSOR
+    kept["peer"] = Cursor("Opq_x", None, {})
+    assert kept["peer"].fields is None
+    kept.close()
+
+
+def test_a_body_that_makes_no_sense_is_no_cursor(tmp_path: Path) -> None:
+    kept = KeptCursors(tmp_path / "cursors.sqlite")
+    kept["peer"] = CURSOR
+    with kept._file().writing(durable=False) as writer:
+        writer.insert("UPDATE cursor SET body = ?", (b"\x00nonsense",))
+    assert "peer" not in kept
+    kept.close()
+
+
+def test_a_cursor_saves_bytes_where_our_own_records_do_not_tell(tmp_path: Path) -> None:
+    # We take everything and show nothing: only a cursor knows what the peer has.
+    taking = OPEN.partition("[expose")[0]
+    answering = Answering(stocked(notes("a", 200)), choices=ExchangeChoices(secret=BOB))
+    sizes: list[int] = []
+    for _ in range(3):
+        with Lace.init(tmp_path) if not sizes else Lace.open(tmp_path) as lace:
+            exchange = interlacing(lace, answering, taking, sign=ALICE)
+            assert run_sync(exchange).complete
+            sizes.append(exchange.progress().bytes_received)
+    records, cursor, again = sizes
+    assert records > 40_000
+    assert cursor < 2500
+    assert again == cursor

@@ -1,0 +1,313 @@
+"""One side of an exchange: whose policy, over shared facts, and who must be there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from lace.errors import LaceError
+from lace.facts import Predicate
+from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Purpose, Schema
+from lace.interlace.merkle import make_entries
+from lace.porcelain import (
+    ExchangeChoices,
+    Exchanges,
+    Guard,
+    Lace,
+    PolicyBook,
+    Worth,
+    parse_policy,
+    run_sync,
+)
+from lace.porcelain.exchanges import sharing
+from lace.porcelain.exchanges.exchange import share_evaluation
+from lace.porcelain.exchanges.sharing import Sharing
+from lace.stores import MemoryStore
+from lace.text import Verifier
+from lace.transports import Proven
+from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, interlacing, notes, stocked
+
+FOR_ALICE = f"""\
+[select for {ALICE.verifier}]
+SelectHave(P) :- Have(P), Field(P,'App',_,'a').
+SelectAdvertised(P,S) :- Advertised(P,S), AdvertisedField(P,S,'App',_,'a').
+"""
+ONLY_ALICE = OPEN.replace("[select]", f"[select for {ALICE.verifier}]")
+
+
+def sync(answering: Answering, records: Any = (), **asked: Any) -> tuple[InterlaceResult, Lace]:
+    lace = stocked(records)
+    return run_sync(interlacing(lace, answering, **asked)), lace
+
+
+def refusal(result: InterlaceResult) -> str:
+    assert isinstance(result.error, PreparedPolicyRefused)
+    cause = result.error.__cause__
+    assert isinstance(cause, LaceError)
+    return cause.code
+
+
+def test_both_laces_have_what_they_want_and_note_it() -> None:
+    answering = Answering(stocked(notes("a", 3)))
+    result, lace = sync(answering, notes("b", 2) + notes("c", 1, group="v"))
+    assert result.cause is Cause.FIXED_POINT
+    assert ids(lace.store) >= ids(answering.lace.store)
+    assert len(ids(answering.lace.store)) == 5
+    (entry,) = lace.history()
+    assert (entry.left, entry.came, entry.address) == (2, 3, None)
+
+
+def test_sections_for_a_peer_that_proves_itself_in_hello_narrow_what_was_presented() -> None:
+    answering = Answering(stocked(notes("a", 3) + notes("b", 2)), OPEN + FOR_ALICE)
+    result, lace = sync(answering, notes("c", 2) + notes("a", 5), sign=ALICE)
+    assert result.complete
+    # Apps b and c are not for Alice, in either direction.
+    assert {app_of(lace, each) for each in result.received_hashes} <= {"a"}
+    assert {app_of(lace, each) for each in result.sent_hashes} == {"a"}
+    assert len(result.sent_hashes) == 2
+    (entry,) = answering.lace.history()
+    (agreement,) = answering.lace.exchange(entry.number).agreements
+    texts = [section.text for section in agreement.in_force.sections]
+    assert any("AllowSend(P) :- _SelectHave(P)." in text for text in texts)
+    fresh = run_sync(interlacing(Lace(), answering, sign=ALICE))
+    (sending,) = answering.lace.why_sent(fresh.received_hashes[0]).sendings
+    assert (sending.worth, sending.proof is not None) == (Worth.AS_IT_WAS, True)
+
+
+def app_of(lace: Lace, record: str) -> str:
+    return next(fact[4] for fact in lace.facts(record) if fact[0] == "Field" and fact[2] == "App")
+
+
+def test_the_same_sections_do_not_concern_others() -> None:
+    answering = Answering(stocked(notes("a", 3) + notes("b", 2)), OPEN + FOR_ALICE)
+    result, _ = sync(answering)
+    assert len(result.received_hashes) == 5
+    result, _ = sync(answering, sign=BOB)
+    assert len(result.received_hashes) == 5
+
+
+def test_what_is_presented_to_somebody_unknown_says_nothing_about_one_peer() -> None:
+    end = Lace().exchanges.begin(parse_policy(OPEN + FOR_ALICE), Proven(None).link(), index=1)
+    text = str(end.host.presented.module)
+    assert "'App'" in text, "the field must be asked for"
+    assert "'a'" not in text, "its value is nobody's business"
+
+
+def test_a_policy_for_one_peer_alone_is_good_for_that_peer_and_nobody_else() -> None:
+    answering = Answering(stocked(notes("a", 3)), ONLY_ALICE)
+    result, _ = sync(answering, sign=ALICE)
+    assert (result.complete, len(result.received_hashes)) == (True, 3)
+    result, _ = sync(answering)
+    assert (result.cause, result.received_hashes) == (Cause.PEER_CLOSED, ())
+    assert refusal(answering.results[-1]) == "policy/no-selector"
+
+
+def test_a_peer_that_the_transport_proves_gets_its_operand_from_the_beginning() -> None:
+    users = Proven("unix:/x", uid=7), Proven("unix:/x", uid=7)
+    link = users[1].link(verifiers={7: ALICE.verifier})
+    end = Lace().exchanges.begin(parse_policy(OPEN + FOR_ALICE), link, index=1)
+    assert "'App'" in str(end.host.presented.module)
+    assert end.host.presented.late(ALICE.verifier) == ()
+
+
+READS_CLAIMS = f"""\
+[select for {ALICE.verifier}]
+SelectHave(P) :- Have(P), not Advertised(P,_).
+SelectAdvertised(P,S) :- Advertised(P,S).
+"""
+
+
+def test_a_late_section_that_reads_claims_is_refused_and_an_expected_one_is_not() -> None:
+    answering = Answering(stocked(notes("a", 3)), OPEN + READS_CLAIMS)
+    sync(answering, sign=ALICE)
+    assert refusal(answering.results[-1]) == "exchange/late-section"
+    lace = stocked(notes("b", 1))
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(secret=ALICE))
+    expecting = interlacing(lace, answering, OPEN + READS_CLAIMS, expected=ALICE.verifier)
+    assert run_sync(expecting).complete
+
+
+@pytest.mark.parametrize("secret", [BOB, None])
+def test_somebody_else_than_expected_gets_nothing(secret: Any) -> None:
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(secret=secret))
+    result, lace = sync(answering, notes("b", 2), expected=ALICE.verifier)
+    assert refusal(result) == "exchange/peer-not-proven"
+    assert ("it proved nothing" if secret is None else BOB.verifier) in str(result.error)
+    assert ids(answering.lace.store).isdisjoint(ids(lace.store))
+
+
+def test_whoever_is_not_admitted_gets_nothing() -> None:
+    asked: list[Verifier | None] = []
+
+    class Keeper(Guard):
+        def admit(self, peer: Verifier | None) -> None:
+            asked.append(peer)
+            raise LaceError(reason="not you")
+
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(secret=BOB), guard=Keeper())
+    result, _ = sync(answering, sign=ALICE)
+    assert (asked, result.received_hashes) == ([ALICE.verifier], ())
+
+
+def test_a_book_has_a_policy_for_each_peer() -> None:
+    mine = parse_policy(OPEN.replace("'u'", "'v'"))
+    records = notes("a", 3) + notes("b", 2, group="v")
+    answering = Answering(stocked(records), PolicyBook(parse_policy(OPEN), {ALICE.verifier: mine}))
+    everything = OPEN.replace(", Field(P,'Group',_,'u')", "").replace(
+        ", AdvertisedField(P,S,'Group',_,'u')", ""
+    )
+    assert len(sync(answering, given=everything)[0].received_hashes) == 3
+    assert len(sync(answering, given=everything, sign=ALICE)[0].received_hashes) == 2
+    nobody_else = Answering(stocked(records), PolicyBook(None, {ALICE.verifier: mine}))
+    assert sync(nobody_else, given=everything)[0].received_hashes == ()
+    assert refusal(nobody_else.results[-1]) == "exchange/no-policy"
+    assert len(sync(nobody_else, given=everything, sign=ALICE)[0].received_hashes) == 2
+
+
+def test_who_dials_holds_what_is_read_until_somebody_reads_more_and_who_is_dialled_everything() -> None:
+    def held(lace: Lace) -> set[str]:
+        facts = lace.exchanges._snapshots.facts
+        return {name for _, name, _, _ in facts.rows_of(Predicate("Field", 4), ids(lace.store), None)}
+
+    answering = Answering(stocked(notes("a", 3)))
+    result, lace = sync(answering)
+    assert result.complete
+    assert held(lace) == {"Group"}
+    assert held(answering.lace) == {"App", "Data-Length", "Group", "Name", "TAI", "Type"}
+    # The same process is dialled now, and dials again.
+    dialled = Answering(lace)
+    assert sync(dialled)[0].complete
+    assert held(lace) == held(answering.lace)
+    assert run_sync(interlacing(lace, answering)).complete
+    assert held(lace) == held(answering.lace)
+
+
+def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() -> None:
+    shared_by_all, turns = Sharing(), []
+
+    class Decided:
+        may_send = may_request = frozenset({"P.x.H3"})
+
+        def has(self, record: str, /) -> bool:
+            return record == "P.x.H3"
+
+        def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
+            taking = Thread(target=shared_by_all.take)
+            taking.start()
+            while taking.is_alive() and not shared_by_all.wanted:
+                pass
+            turns.append(taking.is_alive())  # nobody else gets them now
+            return {record: [("App", "0", "ding")] for record in records}
+
+    shared = share_evaluation(Decided(), shared_by_all, Purpose.SERVE)
+    assert shared.may_request == {"P.x.H3"}
+    assert shared.fields(["P.x.H3"], None) == {"P.x.H3": [("App", "0", "ding")]}
+    assert (shared.may_send, shared.has("P.x.H3"), turns) == ({"P.x.H3"}, True, [True])
+
+
+def test_what_is_remembered_is_compared_when_the_facts_are_its_own() -> None:
+    cursors: dict[str, Cursor] = {}
+    end = Exchanges(MemoryStore(), cursors=cursors).begin(parse_policy(OPEN), Link(), index=0)
+    host, taken = end.host, []
+
+    class Decided:
+        @property
+        def may_send(self) -> frozenset[str]:
+            taken.append(host._sharing._taken)
+            return frozenset({"P.x.H3"})
+
+    host._key, host.decision = "a link", Decided()  # type: ignore[assignment]
+    for claims in ({"P.y.H3": ()}, {"P.x.H3": ()}):
+        host.remember(Cursor("Opq_a", None, claims))
+        assert list(cursors) == ["a link"] * ("P.y.H3" in claims)
+    assert taken == [True, True]
+
+
+def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each look at the clock is a chance for somebody else: as many changes of hands as there can be.
+    monkeypatch.setattr(sharing, "SLICE_SECONDS", 0.0)
+    answering = Answering(stocked(notes("a", 40)), OPEN + FOR_ALICE)
+    laces = [stocked(notes(f"b{number}", 5)) for number in range(8)]
+
+    async def all_at_once() -> list[InterlaceResult]:
+        async def one(number: int) -> InterlaceResult:
+            async with interlacing(laces[number], answering, sign=ALICE if number % 2 else None) as exchange:
+                return await exchange.result()
+
+        return await asyncio.gather(*map(one, range(8)))
+
+    results = asyncio.run(all_at_once())
+    assert all(result.complete for result in results)
+    for number, result in enumerate(results):
+        assert len(result.sent_hashes) == (0 if number % 2 else 5)
+        assert len(result.received_hashes) >= 40
+    assert len(ids(answering.lace.store)) == 60
+
+
+def test_the_second_exchange_of_a_lace_hashes_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counting(digests: Sequence[bytes]) -> list[bytes]:
+        hashed.append(len(digests))
+        return make_entries(digests)
+
+    monkeypatch.setattr("lace.interlace.claims.make_entries", counting)
+    answering = Answering(stocked(notes("a", 3)))
+    lace = stocked(notes("b", 2))
+    counts = []
+    for _ in range(3):
+        hashed.clear()
+        assert run_sync(interlacing(lace, answering)).complete
+        counts.append(sum(hashed))
+    assert counts[0] > 0
+    assert counts[2] == 0
+
+
+def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
+    answering = Answering(
+        stocked(notes("a", 2) + notes("b", 3, group="v")),
+        OPEN.replace("'u'", "'v'"),
+        ExchangeChoices(stays_open=True),
+    )
+    everything = OPEN.replace(", Field(P,'Group',_,'u')", "").replace(
+        ", AdvertisedField(P,S,'Group',_,'u')", ""
+    )
+    (tmp_path / "all.policy").write_text(everything)
+
+    async def run() -> list[int]:
+        seen = []
+        async with interlacing(Lace(), answering, stays_open=True) as exchange:
+            async for observed in exchange:
+                if type(observed).__name__ == "RoundEnded":
+                    seen.append(exchange.progress().received)
+                    exchange.change_policy(tmp_path / "all.policy") if len(seen) == 1 else exchange.finish()
+        return seen
+
+    assert asyncio.run(run()) == [0, 3]
+
+
+def test_what_is_noted_is_the_policy_that_was_agreed_on_and_not_the_one_that_comes_next() -> None:
+    near, far = stocked(notes("a", 2)), Lace()
+    choices = ExchangeChoices(stays_open=True)
+    first, second = parse_policy(OPEN, "first"), parse_policy(OPEN.replace("'u'", "'v'"), "second")
+    left = near.exchanges.begin(first, Link("unix:/nowhere"), index=0, choices=choices)
+    right = far.exchanges.begin(first, Link("unix:/nowhere"), index=1, choices=choices)
+    left.begin()
+    right.begin()
+    left.change_policy(second)  # a server file is read again while somebody is at the door
+    moved = True
+    while moved:
+        moved = False
+        for one, other in ((left, right), (right, left)):
+            while data := one.data_to_send():
+                other.receive_data(data)
+                moved = True
+    (entry,) = near.history()
+    agreements = near.exchange(entry.number).agreements
+    assert [{str(each.name).partition("(")[2].partition(":")[0] for each in agreed.in_force.sections}
+            for agreed in agreements] == [{"first"}, {"second"}]  # fmt: skip

@@ -1,0 +1,167 @@
+"""Exchanges for applications: events, results, leaving early, and the face without asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from lace.drive import ExchangeEnded, Observed, PlanChanged, RecordArrived, RoundEnded
+from lace.errors import TextError
+from lace.interlace import Cause
+from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, PolicyRefused, run_sync
+from lace.transports import NotReached, Options, Stream, make_pipe
+from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
+from tests.porcelain.talking import interlacing as make
+
+
+def test_events_tell_what_happens_until_the_end() -> None:
+    answering = Answering(stocked(notes("a", 3)))
+
+    async def run() -> list[Observed]:
+        async with make(Lace(), answering) as exchange:
+            seen = [observed async for observed in exchange]
+            assert (await exchange.result()).complete
+        return seen
+
+    seen = asyncio.run(run())
+    assert [type(each) for each in seen] == [PlanChanged, *[RecordArrived] * 3, ExchangeEnded]
+
+
+def test_an_open_exchange_brings_what_is_stored_later_and_ends_when_told() -> None:
+    answering = Answering(choices=ExchangeChoices(stays_open=True), look_every=0.01)
+    lace, later = Lace(), notes("a", 2)
+
+    async def run() -> Cause:
+        async with make(lace, answering, stays_open=True) as exchange:
+            async for observed in exchange:
+                if isinstance(observed, RoundEnded) and not observed.result.received_hashes:
+                    answering.lace.put_records(later)
+                elif isinstance(observed, RoundEnded):
+                    exchange.finish()
+            return (await exchange.result()).cause
+
+    assert asyncio.run(run()) is Cause.FIXED_POINT
+    assert ids(lace.store) == {record.id for record in later}
+
+
+def test_leaving_the_block_finishes_an_open_exchange() -> None:
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(stays_open=True))
+    lace = Lace()
+
+    async def run() -> None:
+        async with make(lace, answering, stays_open=True):
+            pass
+
+    asyncio.run(run())
+    assert len(ids(lace.store)) == 3
+    assert [result.cause for result in answering.results] == [Cause.FIXED_POINT]
+
+
+def test_an_error_in_the_block_ends_the_exchange_at_once() -> None:
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(stays_open=True))
+
+    async def run() -> None:
+        async with make(Lace(), answering, stays_open=True) as exchange:
+            async for _ in exchange:
+                raise RuntimeError("of the application")
+
+    with pytest.raises(RuntimeError, match="of the application"):
+        asyncio.run(run())
+    assert len(answering.results) == 1
+
+
+def test_whoever_reads_slowly_loses_no_event() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def run() -> int:
+        made = make(Lace(), answering)
+        made._events._most = 4
+        async with made as exchange:
+            count = 0
+            async for observed in exchange:
+                count += isinstance(observed, RecordArrived)
+                await asyncio.sleep(0)
+            return count
+
+    assert asyncio.run(run()) == 50
+
+
+def test_whoever_stops_reading_does_not_stop_the_exchange() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def run() -> int:
+        made = make(Lace(), answering)
+        made._events._most = 4
+        async with made as exchange:
+            async for _ in exchange:
+                break
+            return len((await exchange.result()).received_hashes)
+
+    assert asyncio.run(run()) == 50
+
+
+def test_a_script_is_told_the_progress_and_the_result() -> None:
+    answering = Answering(stocked(notes("a", 3)))
+    seen: list[ExchangeProgress] = []
+    exchange = make(stocked(notes("b", 2) + notes("c", 4, group="v")), answering)
+    assert exchange.standing() is None
+    result = run_sync(exchange, seen.append)
+    assert (len(result.received_hashes), len(result.sent_hashes)) == (3, 2)
+    last, standing = exchange.progress(), exchange.standing()
+    assert (last.received, last.sent, last.phase) == (3, 2, "closed")
+    assert (seen[0].phase, seen[-1]) == ("begin", last)
+    assert standing is not None
+    assert (standing.stored, standing.exposed, standing.may_send) == (9, 9, 5)
+
+
+def test_proofs_of_who_is_who_make_a_link() -> None:
+    answering = Answering(choices=ExchangeChoices(secret=BOB))
+    result = run_sync(make(Lace(), answering, sign=ALICE, expected=BOB.verifier))
+    assert (result.peer_verifier, result.link_id is not None) == (BOB.verifier, True)
+
+
+def test_time_that_is_over_ends_with_what_came() -> None:
+    class Silent(Answering):
+        async def serve(self, stream: Stream) -> None:
+            while await stream.read():
+                pass
+
+    result = run_sync(make(Lace(), Silent(), timeout=0.05))
+    assert result.cause is Cause.ROUND_TIMEOUT
+
+
+def test_what_does_not_end_after_a_time_that_is_over_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lingering(Answering):
+        @asynccontextmanager
+        async def connect(self, address: str, options: Options) -> AsyncIterator[Stream]:
+            near, _far = make_pipe(options)
+            yield near
+            await asyncio.Event().wait()  # a child that does not go
+
+    async def run() -> Cause:
+        async with asyncio.timeout(5), make(Lace(), Lingering(), timeout=0.05) as exchange:
+            return (await exchange.result()).cause
+
+    monkeypatch.setattr("lace.porcelain.exchanges.interlacing.LEAVE_SECONDS", 0.01)
+    assert asyncio.run(run()) is Cause.ROUND_TIMEOUT
+
+
+def test_what_keeps_an_exchange_from_beginning_is_raised(tmp_path: Path) -> None:
+    with Lace() as lace:
+        with pytest.raises(NotReached):
+            lace.sync(f"unix:{tmp_path}/nobody", policy_file(tmp_path))
+        with pytest.raises(TextError):
+            lace.sync("unix:/x", policy_file(tmp_path), expected="nobody")
+        (tmp_path / "bad.policy").write_text("[select]\nnonsense\n")
+        with pytest.raises(PolicyRefused):
+            lace.sync("unix:/x", tmp_path / "bad.policy")
+
+
+def policy_file(folder: Path) -> Path:
+    file = folder / "open.policy"
+    file.write_text(OPEN)
+    return file

@@ -1,0 +1,46 @@
+"""The plan of two policies, and what each side discloses, without a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lace.porcelain import Lace, WrongArgument, parse_policy, plan_exchange
+from tests.porcelain.policy_texts import ALICE, EXPOSE_TOWN, SELECT_ALL, TOWN
+
+TO_ALICE = f"[select]\n{SELECT_ALL}[expose to {ALICE}]\n{EXPOSE_TOWN}"
+
+
+def test_two_policies_make_a_plan_and_disclose_what_they_must(tmp_path: Path) -> None:
+    (tmp_path / "town.policy").write_text(TOWN)
+    planned = plan_exchange(tmp_path / "town.policy", parse_policy(TO_ALICE))
+    assert planned.plan.fields.names == ("Group",)
+    ours, theirs = planned.discloses
+    assert any("[expose to anyone] (" in line for line in ours)
+    assert any(line.startswith("no record: nothing is exposed to this peer") for line in theirs)
+
+
+def test_what_is_not_exposed_is_not_said_to_stay() -> None:
+    here, ours = Lace(), parse_policy(f"[select]\n{SELECT_ALL}")
+    record = here.put(b"x").id
+    theirs = parse_policy(
+        f"[select]\nSelectHave('{record}') :- true.\nSelectAdvertised(P,S) :- Advertised(P,S).\n"
+    )
+    assert here.preview(ours, theirs=theirs).may_send == {record}
+    told = "\n".join(plan_exchange(ours, theirs).discloses[0])
+    assert "get only what they name by its id" in told
+
+
+@pytest.mark.parametrize("proven", [None, ALICE, (ALICE,), ("alice", None)])
+def test_who_proves_what_is_a_pair_of_verifiers(proven: Any) -> None:
+    with pytest.raises(WrongArgument, match="proven is a"):
+        plan_exchange(parse_policy(TOWN), parse_policy(TOWN), proven=proven)
+
+
+def test_whom_a_side_proves_to_be_is_what_the_other_exposes_to() -> None:
+    unproven = plan_exchange(parse_policy(TOWN), parse_policy(TO_ALICE))
+    proven = plan_exchange(parse_policy(TOWN), parse_policy(TO_ALICE), proven=(ALICE, None))
+    assert proven.plan.id == unproven.plan.id
+    assert any(f"[expose to {ALICE}] (policy:4)" in line for line in proven.discloses[1])
