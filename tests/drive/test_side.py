@@ -14,29 +14,11 @@ from lace.iltp import RecordBytes
 from lace.interlace import Cause, ExchangeLimits, Phase
 from lace.record import Record, make_blob
 from lace.stores import DamagedFile
-from tests.drive.wire import Wire, make_wire
+from tests.drive.wire import Wire, bring, make_wire, pause, until
 
 RECORDS = [make_blob(b"record %02d" % number) for number in range(40)]
 FOUR = 4 * RECORDS[0].size
 """So many bytes are four of them."""
-
-
-def until(over: Wire, phase: Phase) -> Wired:
-    """Move until the right end is in a phase; return it."""
-    over.begin()
-    while over.ends[1].side.machine.phase is not phase:
-        over.move(0), over.move(1)
-    return over.ends[1]
-
-
-def bring(over: Wire, size: int) -> None:
-    """Bring so many bytes of the left end's records to the right one, and no more."""
-    at = over.taken[0]
-    while len(over.sent[0]) < at + size:
-        over.move(1)
-        over.sent[0].extend(over.ends[0].data_to_send())
-    over.taken[0] += size
-    over.ends[1].receive_data(bytes(over.sent[0][at : at + size]))
 
 
 def watch(end: Wired) -> list[str]:
@@ -49,16 +31,6 @@ def watch(end: Wired) -> list[str]:
 
     end.side._observe = observe
     return told
-
-
-def pause(over: Wire) -> list[float]:
-    """Let time pass as a transport does, until only patience is left; return when the end was asked."""
-    end, clock, times = over.ends[1], over.pair.clocks[1], []
-    while end.result is None and (due := end.timer()) is not None and due < clock.seconds + 10.0:
-        clock.seconds = max(clock.seconds, due)
-        times.append(clock.seconds)
-        end.time_over()
-    return times
 
 
 def paused(size: int = FOUR, **more: Any) -> tuple[Wire, list[str]]:
