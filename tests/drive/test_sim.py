@@ -256,6 +256,10 @@ def takes_its_cursor_at_its_word(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agreed, "remember", remember)
 
 
+def leaves_what_came_lying(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("lace.drive.side.PAUSE_SECONDS", 1e9)
+
+
 PLANTS: list[Plant] = [
     sends_what_it_may_not,
     decides_once_a_loop,
@@ -269,6 +273,7 @@ PLANTS: list[Plant] = [
     forgets_the_loop_limit,
     forgets_the_transfer_limit,
     takes_its_cursor_at_its_word,
+    leaves_what_came_lying,
 ]
 
 

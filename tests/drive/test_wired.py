@@ -263,7 +263,7 @@ def test_being_checked_buys_a_silent_peer_no_time() -> None:
         clock.seconds = end.timer() or 0.0
         times.append(clock.seconds)
         end.time_over()
-    assert times == [5.0 + ExchangeLimits().phase_timeout_seconds]
+    assert times[-1] == 5.0 + ExchangeLimits().phase_timeout_seconds
     assert end.result.cause is Cause.PHASE_TIMEOUT
 
 

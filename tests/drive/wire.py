@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lace.drive import Side, Wired
-from lace.interlace import InterlaceResult
+from lace.interlace import InterlaceResult, Phase
 from tests.interlace.pair import Pair, make_pair
 
 Cut = Callable[[int], int]
@@ -84,3 +84,31 @@ def wire(pair: Pair, cut: Cut | None = None) -> Wire:
 def make_wire(*records: Any, cut: Cut | None = None, **more: Any) -> Wire:
     """Make a pair and put it on a wire."""
     return wire(make_pair(*records, **more), cut)
+
+
+def until(over: Wire, phase: Phase) -> Wired:
+    """Move until the right end is in a phase; return it."""
+    over.begin()
+    while over.ends[1].side.machine.phase is not phase:
+        over.move(0), over.move(1)
+    return over.ends[1]
+
+
+def bring(over: Wire, size: int) -> None:
+    """Bring so many bytes of the left end's records to the right one, and no more."""
+    at = over.taken[0]
+    while len(over.sent[0]) < at + size:
+        over.move(1)
+        over.sent[0].extend(over.ends[0].data_to_send())
+    over.taken[0] += size
+    over.ends[1].receive_data(bytes(over.sent[0][at : at + size]))
+
+
+def pause(over: Wire) -> list[float]:
+    """Let time pass as a transport does, until only patience is left; return when the end was asked."""
+    end, clock, times = over.ends[1], over.pair.clocks[1], []
+    while end.result is None and (due := end.timer()) is not None and due < clock.seconds + 10.0:
+        clock.seconds = max(clock.seconds, due)
+        times.append(clock.seconds)
+        end.time_over()
+    return times

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -15,10 +16,10 @@ from lace.facts import Fact
 from lace.iltp import PREFACE, make_resource
 from lace.interlace import BlockReceived, ExchangeLimits, RecordReceived, RecordsEnded, ResourceReceived
 from lace.policy import OperandLimits
-from lace.porcelain import Terms
+from lace.porcelain import Terms, open_interlacing, parse_policy
 from lace.record import MARK, make_blob, make_plex, make_seal
 from lace.text import digest, lacegram_id, write_record_id
-from lace.transports import Options, Pump, Stream, exchange
+from lace.transports import Options, Pump, Stream, exchange, make_pipe
 from tests.iltp.samples import LACEGRAM_TEXT, RULES, resource_bytes
 from tests.interlace.meddling import (
     add_facts,
@@ -29,9 +30,11 @@ from tests.interlace.meddling import (
     replace_fact,
 )
 from tests.interlace.pair import Meddler
+from tests.porcelain.exchanges import OPEN
+from tests.porcelain.talking import stocked
 from tests.serving.house import House, Script, spoil
 from tests.strategies import AUX, SECRETS
-from tests.transports.ends import LEFT, NOW, RIGHT, Taken, ids, make_end
+from tests.transports.ends import LEFT, NOW, RIGHT, Taken, ids, make_end, swallow
 from tests.transports.hurried import hurry
 
 WIDE = Options(buffer_bytes=1 << 20)
@@ -126,6 +129,42 @@ def test_bytes_that_are_no_exchange(script: Script, cause: str, code: str) -> No
         assert ids(house.store) == {record.id for record in RIGHT}
         assert house.serving.metrics.value("lace_errors_total", code=code) == 1
         await check_unharmed(house)
+
+    hurry(run())
+
+
+@pytest.mark.parametrize(("script", "cause", "code"), SCRIPTS.values(), ids=SCRIPTS)
+def test_whoever_dials_is_told_the_same_of_a_server_that_talks_nonsense(
+    script: Script, cause: str, code: str
+) -> None:
+    """A client meets the bytes of a stranger too: its exchange ends with their name, its lace is whole."""
+
+    async def run() -> None:
+        lace = stocked(LEFT)
+
+        @asynccontextmanager
+        async def connect(address: str, options: Options) -> AsyncIterator[Stream]:
+            near, far = make_pipe(WIDE)
+            over = asyncio.create_task(talk(far))
+            try:
+                yield near
+            finally:
+                near.abort()
+                await over
+
+        async def talk(far: Stream) -> None:
+            swallowing = asyncio.create_task(swallow(far))
+            with suppress(BrokenPipeError):
+                await script(far)
+            await swallowing
+
+        asking = open_interlacing(lace.exchanges, "unix:/nowhere", parse_policy(OPEN), over=connect)
+        async with asking as begun:
+            result = await begun.result()
+        assert result.error is not None
+        assert (result.cause.value, result.error.code) == (cause, code)
+        assert not result.received_hashes
+        assert ids(lace.store) == {record.id for record in LEFT}
 
     hurry(run())
 

@@ -152,6 +152,44 @@ def test_there_is_one_path_and_no_page_may_use_it(path: str, headers: dict[str, 
     assert asyncio.run(run()) == []
 
 
+REQUEST = (
+    b"GET /interlace HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+EARLY = {
+    "bytes": b"\x82\x81\0\0\0\0a",
+    "a ping": b"\x89\x80\0\0\0\0",
+    "a close": b"\x88\x82\0\0\0\0\x03\xe8",
+    "what is no frame": b"\x82\x01a",
+}
+
+
+@pytest.mark.parametrize("early", EARLY.values(), ids=EARLY)
+def test_frames_before_the_upgrade_is_answered_are_refused_and_not_dropped(early: bytes) -> None:
+    async def run() -> bytes:
+        near, far = make_pipe()
+        await near.write(REQUEST + early)
+        with pytest.raises(NotUpgraded, match="it sent frames before it had an answer"):
+            await answer_upgrade(far, OPTIONS)
+        far.abort()
+        return await near.read()
+
+    assert hurry(run()) == b""
+
+
+def test_a_request_alone_is_answered_however_it_is_cut() -> None:
+    async def run() -> bytes:
+        near, far = make_pipe()
+        answering = asyncio.create_task(answer_upgrade(far, OPTIONS))
+        for at in range(0, len(REQUEST), 7):
+            await near.write(REQUEST[at : at + 7])
+            await asyncio.sleep(0)
+        await answering
+        return await near.read()
+
+    assert hurry(run()).startswith(b"HTTP/1.1 101 ")
+
+
 @pytest.mark.net
 def test_a_page_that_was_named_may_connect() -> None:
     async def run() -> None:

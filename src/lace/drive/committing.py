@@ -38,6 +38,11 @@ class Committing:
         except BaseException as fault:  # whatever it is, it is raised where somebody waits for it
             self._fault = fault
 
+    @property
+    def over(self) -> bool:
+        """Whether the outcome is there, and nobody would wait for it."""
+        return self._thread is None or not self._thread.is_alive()
+
     def outcomes(self) -> list[Outcome]:
         """Wait for the end; return one outcome for each record, or raise why there is none."""
         if self._thread is not None:

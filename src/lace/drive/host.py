@@ -209,6 +209,16 @@ class Host:
         """How many bytes those have."""
         return self._arrived_bytes
 
+    @property
+    def storing(self) -> bool:
+        """Whether a commit is under way: who asks what became of it would wait for the disk."""
+        return self._committing is not None and not self._committing.over
+
+    @property
+    def untold(self) -> bool:
+        """Whether there was, or is, a commit that nobody has asked the outcome of."""
+        return self._committing is not None or self._failed is not None
+
     def commit(self) -> RecordsStored | StoreFailed | None:
         """Return what became of the commit under way; where there is none, store what has arrived in one.
 

@@ -55,6 +55,7 @@ from lace.interlace import (
     ShutSending,
     StoreFailed,
     StoreRecord,
+    TimeOver,
     Unchecked,
     named_records,
 )
@@ -68,6 +69,9 @@ COMMIT_BYTES = 8 << 20
 """So many bytes of them are stored at once, however few records that are: what waits is held in memory."""
 COMMIT_SECONDS = 1.0
 """So long may a record wait while others come: a crash loses no more, however slow the link."""
+PAUSE_SECONDS = 0.4
+"""So long is a peer in the middle of a transfer waited for before what came is stored as it is. A lost packet
+holds a busy stream up for 0.2 s and a round trip, which is no pause; and whoever looks on sees it at once."""
 
 Item: TypeAlias = BlockReceived | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed
 """What one side tells the other."""
@@ -194,6 +198,8 @@ class Side:
         self._observe = observe
         self._rejected = 0
         self._stored_at = 0.0
+        self._silent_since = 0.0
+        """When all that had come was dealt with."""
         self._departures: Departures | None = None
         self.outbox = Outbox(self._hand_out, self._sent)
         self.fixed_points: list[InterlaceResult] = []
@@ -213,6 +219,20 @@ class Side:
         """Read the clocks."""
         return self._now()
 
+    def listen(self) -> None:
+        """Count the peer's silence from now on: what came is dealt with."""
+        # Not from when it came: that dealing with it took long, as on a slow disk, is no pause of the peer's.
+        self._silent_since = self._now().seconds
+
+    def timer(self) -> float | None:
+        """Return when to come back with `TimeOver`, on the clock of `Moment.seconds`; None for never."""
+        patience, pause = self.machine.timer(), self._pause()
+        return pause if patience is None else patience if pause is None else min(patience, pause)
+
+    def _pause(self) -> float | None:
+        """Return when the peer has paused: something is to be stored, or told, and nothing follows."""
+        return self._silent_since + PAUSE_SECONDS if self.host.waiting or self.host.untold else None
+
     def feed_records(self, came: Sequence[Unchecked], now: Moment | None = None) -> None:
         """Give the machine records that came together, all at one moment: now, where none is given."""
         at, now = 0, now or self._now()
@@ -226,9 +246,11 @@ class Side:
 
     def _take(self, event: Event | BlockReceived, now: Moment) -> list[Event]:
         """Let one event happen; return what the machine is to hear next."""
-        return self._follow(self.machine.receive(event, now), now)
+        pause = self._pause() if isinstance(event, TimeOver) else None
+        paused = pause is not None and now.seconds >= pause
+        return self._follow(self.machine.receive(event, now), now, paused=paused)
 
-    def _follow(self, outputs: Iterable[Output], now: Moment) -> list[Event]:
+    def _follow(self, outputs: Iterable[Output], now: Moment, *, paused: bool = False) -> list[Event]:
         """Do what the machine asks for, and store what makes a batch; return what the machine hears next."""
         answers: list[Event] = []
         for output in outputs:
@@ -236,12 +258,12 @@ class Side:
             if answer is not None:
                 answers.append(answer)
         self._tell_rejections()
-        stored = self._store(now.seconds)
+        stored = self._store(now.seconds, paused=paused)
         if stored is not None:
             answers.append(stored)
         return answers
 
-    def _store(self, seconds: float) -> RecordsStored | StoreFailed | None:
+    def _store(self, seconds: float, *, paused: bool) -> RecordsStored | StoreFailed | None:
         """Store what makes a commit; return what became of the one before, and at the end of each of them."""
         host, phase = self.host, self.machine.phase
         if phase is Phase.SETTLE:
@@ -249,7 +271,14 @@ class Side:
         if phase is Phase.CLOSED:
             # The end has stored what there was, and nobody would hear of more.
             return None
-        if not host.waiting:
+        if paused and host.storing:
+            # The peer may go on before the disk is done, and is not to wait for it.
+            self._silent_since = seconds
+            return None
+        if paused:
+            # One after the other: while there is more, the time that `timer` tells stays over.
+            return host.commit()
+        if not host.waiting and (host.storing or not host.untold):
             self._stored_at = seconds
             return None
         late = seconds - self._stored_at >= COMMIT_SECONDS

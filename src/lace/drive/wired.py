@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from lace.drive.side import Item, Side
+from lace.drive.side import PAUSE_SECONDS, Item, Side
 from lace.errors import RemoteProtocolError
 from lace.iltp import Connection, RecordBytes
 from lace.interlace import (
@@ -72,6 +72,8 @@ class Wired:
         self._ahead = ahead
         self._came_at: Moment | None = None
         """When the last records came."""
+        self._checking = 0
+        """So many of them are being checked ahead."""
         self._parted = False
         self._aborted = False
 
@@ -103,6 +105,7 @@ class Wired:
         """Take bytes from the peer."""
         self._connection.receive_data(data)
         self._hear()
+        self.side.listen()
 
     def receive_end(self) -> None:
         """Take the end of the peer's direction."""
@@ -140,7 +143,12 @@ class Wired:
 
     def timer(self) -> float | None:
         """Return when to call `time_over`, on the clock of `Moment.seconds`."""
-        return self.side.machine.timer()
+        due = self.side.timer()
+        if not self._checking or self._came_at is None:
+            return due
+        # By then they are checked; and as long as nobody asks for them, they cannot be stored.
+        checked = self._came_at.seconds + PAUSE_SECONDS
+        return checked if due is None else min(due, checked)
 
     def time_over(self) -> None:
         """Say that the time is there."""
@@ -166,6 +174,7 @@ class Wired:
     def close(self) -> None:
         """Let go of whoever checks records: to be called when nothing more is asked of this end."""
         if self._ahead is not None:
+            self._checking = 0
             self._ahead.close()
 
     def _tell(self, item: Item) -> None:
@@ -208,7 +217,11 @@ class Wired:
             # Where something else is next, all records have come.
             return self._connection.waiting and self._hear_rest()
         self._came_at = self.side.moment()
-        self.side.feed_records(came if self._ahead is None else self._ahead.give(came), self._came_at)
+        checked: Sequence[Unchecked] = came
+        if self._ahead is not None:
+            checked = self._ahead.give(came)
+            self._checking += len(came) - len(checked)
+        self.side.feed_records(checked, self._came_at)
         return True
 
     def _hear_rest(self, *, waits: bool = True) -> bool:
@@ -216,6 +229,7 @@ class Wired:
         if self._ahead is None:
             return False
         rest = self._ahead.rest() if waits else self._ahead.close()
+        self._checking = 0
         if self.result is None:
             # PROFILE 10: the timeout "restarts with each record", when it comes and not when it is checked.
             self.side.feed_records(rest, self._came_at)

@@ -5,6 +5,8 @@ What a transition finds wrong has its error beside the transition; here stand th
 
 from __future__ import annotations
 
+from typing import Final
+
 from lace.errors import (
     EngineError,
     LaceError,
@@ -53,6 +55,25 @@ class PeerLost(RemoteProtocolError):
 
     code = "interlace/peer-lost"
     text = "the connection ended in the middle of a block or a record, in the phase {phase}"
+
+
+_WORDS: Final = {
+    "RecordReceived": "a record",
+    "RecordsEnded": "the end of its records",
+    "ResourceReceived": "a resource",
+}
+
+
+def word_for(kind: type) -> str:
+    """Say what a peer sent, in words of the stream and not of this program.
+
+    >>> word_for(type("AskBlock", (), {}))
+    'an ask block'
+    """
+    name = kind.__name__
+    if name in _WORDS:
+        return _WORDS[name]
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name.removesuffix('Block').lower()} block"
 
 
 def cause_of(error: LaceError) -> Cause:

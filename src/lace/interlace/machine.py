@@ -25,6 +25,7 @@ from lace.interlace.ends import (
     PeerLost,
     PreparedPolicyRefused,
     cause_of,
+    word_for,
 )
 from lace.interlace.events import (
     Aborted,
@@ -175,7 +176,7 @@ class InterlaceMachine:
         after = NEXT.get((before, type(event)))
         if after is None:
             if type(event) in PEER_EVENTS and before not in BUSY and not self.closed:
-                return [*self._abort(OutOfPhase(event=type(event).__name__, phase=before.value))]
+                return [*self._abort(OutOfPhase(event=word_for(type(event)), phase=before.value))]
             raise OutOfTurn(event=type(event).__name__, phase=before.value)
         self.phase = after
         if before in (Phase.BEGIN, Phase.IDLE) and after is not before:

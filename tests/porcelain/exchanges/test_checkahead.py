@@ -15,12 +15,13 @@ import pytest
 
 from lace.errors import RecordError
 from lace.iltp import RecordBytes
-from lace.interlace import Unchecked, named_record
+from lace.interlace import Phase, Unchecked, named_record
 from lace.porcelain import generate
 from lace.porcelain.exchanges import checkahead
 from lace.porcelain.exchanges.checkahead import LARGE_BYTES, RUNS, CheckAhead, Checked
 from lace.record import LIMITS, RecordLimits, make_blob
 from lace.text import RecordId
+from tests.drive.wire import bring, make_wire, pause, until
 
 pytestmark = pytest.mark.net
 
@@ -46,12 +47,37 @@ def ahead() -> Iterator[CheckAhead]:
     """One whose child has started."""
     made = CheckAhead(Semaphore(1))
     made.expect(checkahead.WORTH_RECORDS)
+    until_ready(made)
+    yield made
+    made.close()
+
+
+def until_ready(made: CheckAhead) -> None:
+    """Wait for the child."""
     assert made._child is not None
     end = time.monotonic() + PATIENCE
     while not made._is_ready() and time.monotonic() < end:
         checkahead._can(made._child._from, select.POLLIN, 1.0)
-    yield made
-    made.close()
+
+
+def test_what_is_with_the_child_when_a_peer_pauses_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkahead, "WORTH_RECORDS", 1)
+    monkeypatch.setattr(checkahead, "count_cores", lambda: 2)
+    records = [make_blob(b"record %02d" % number) for number in range(40)]
+    over = make_wire(records, [], cut=lambda _: 50)
+    ahead = over.ends[1]._ahead = CheckAhead(Semaphore(1))
+    try:
+        until(over, Phase.TRANSFER)
+        until_ready(ahead)
+        bring(over, 10 * records[0].size)
+        assert sum(map(len, ahead._with_child)) == 10
+        pause(over)
+        assert len(over.pair.ids(1)) == 10
+        assert ahead._child is not None, "it answered, and goes on with what follows"
+        over.flow()
+        assert over.results[1].complete
+    finally:
+        ahead.close()
 
 
 def test_records_come_out_in_order_checked_or_as_they_were(ahead: CheckAhead) -> None:

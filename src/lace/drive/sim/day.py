@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, cast
 
+from lace.drive.sim import invariants
 from lace.drive.sim.invariants import InvariantBroken
 from lace.drive.sim.link import SimLink
 from lace.drive.sim.policies import POLICIES, SimPolicy, make_sim_record
@@ -178,6 +179,11 @@ class Simulation:
                 self.clocks[index].jump += random.choice([-30, -1, 1, 30, 200_000, -200_000])
             case "time":
                 self._pass_time(random.choice([0.5, 3.0, 11.0]))
+            case "pause":
+                # In the middle of something, and too short for anything else to be late.
+                link.push(index)
+                link.pull(1 - index, 500)
+                self._pass_time(0.5)
             case "stall":
                 self._pass_time(31.0)
             case "flip" if data := link.wire.under_way[index]:
@@ -211,6 +217,8 @@ class Simulation:
         for clock in self.clocks:
             clock.seconds += seconds
         self.link.tell_time()
+        for side, host in zip(self.link.sides, self.link.hosts, strict=True):
+            self.fail(invariants.check_pause(side, host))
 
     def run(self) -> Outcome:
         """Live through the bad day and the good one."""
@@ -267,7 +275,8 @@ def _data_of_a_record(data: bytearray) -> int | None:
 
 FAULTS: Final = {
     "move": 300, "write": 5, "block": 5, "remove": 3, "store fault": 2, "wake": 12, "operand": 3,
-    "clock jump": 2, "time": 4, "stall": 1, "flip": 2, "spoil record": 60, "cut": 2, "finish": 1, "cancel": 1,
+    "clock jump": 2, "time": 4, "pause": 8, "stall": 1, "flip": 2, "spoil record": 60, "cut": 2,
+    "finish": 1, "cancel": 1,
 }  # fmt: skip
 """What happens on a bad day, and how often."""
 

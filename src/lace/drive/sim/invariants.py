@@ -122,6 +122,13 @@ def check_store(host: SimHost, known: Mapping[str, Record]) -> str | None:
     return None
 
 
+def check_pause(side: Side, host: SimHost) -> str | None:
+    """What came before a pause is not left unstored in it: a crash would lose what a peer has sent."""
+    if side.result is None and host.waiting:
+        return f"{host.waiting} records came, nothing followed them for a while, and they are not stored"
+    return None
+
+
 def check_agreement(sides: tuple[Side, Side]) -> str | None:
     """050: both sides compute the same plan, and their runtime facts agree, wherever both are in a loop."""
     zero, one = (side.machine for side in sides)

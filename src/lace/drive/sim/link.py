@@ -107,6 +107,7 @@ class SimLink:
                 break
             side.feed(event)
             moved = True
+        side.listen()
         return moved
 
     def move_all(self) -> bool:

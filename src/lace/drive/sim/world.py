@@ -188,6 +188,16 @@ class SimHost:
         """How many bytes those have."""
         return sum(record.size for record in self._arrived)
 
+    @property
+    def storing(self) -> bool:
+        """Whether a commit is under way: nothing goes on beside anything here."""
+        return False
+
+    @property
+    def untold(self) -> bool:
+        """Whether nobody has asked the outcome of a commit."""
+        return False
+
     def commit(self) -> RecordsStored | StoreFailed | None:
         """Store what has arrived."""
         if not self._arrived:
@@ -201,7 +211,7 @@ class SimHost:
         return RecordsStored(tuple(record.id for record in arrived))
 
     def begin_commit(self) -> RecordsStored | StoreFailed | None:
-        """Store what has arrived: nothing goes on beside anything here."""
+        """Store what has arrived, at once."""
         return self.commit()
 
     def load(self, wanted: SendRecords) -> Generator[list[bytes], None, RecordsSent | StoreFailed]:

@@ -16,7 +16,7 @@ from websockets.extensions.permessage_deflate import (
 )
 from websockets.frames import Frame
 from websockets.http11 import Request
-from websockets.protocol import State
+from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 from websockets.typing import Origin
 from websockets.uri import parse_uri
@@ -65,14 +65,18 @@ async def answer_upgrade(inner: Stream, options: Options) -> ServerProtocol:
         max_size=(None, options.frame_bytes),
         logger=LOG,
     )
-    requests: list[Request] = []
-    while not requests and protocol.handshake_exc is None:
+    came: list[Event] = []
+    while not came and protocol.handshake_exc is None:
         await _fill(inner, protocol)
-        requests = [event for event in protocol.events_received() if isinstance(event, Request)]
-    if not requests:
+        came = protocol.events_received()
+    if not came:
         await _flush(inner, protocol)
         raise NotUpgraded(address=inner.proven.remote, reason=str(protocol.handshake_exc))
-    request = requests[0]
+    request, *early = came
+    # RFC 6455, 4.1: "the client MUST wait for a response from the server before sending any further data".
+    # Nobody would read what came with the request, and an answer to a ping would stand before the response.
+    if not isinstance(request, Request) or early or protocol.parser_exc is not None:
+        raise NotUpgraded(address=inner.proven.remote, reason="it sent frames before it had an answer")
     if request.path == INTERLACE:
         response = protocol.accept(request)
     else:
