@@ -74,6 +74,26 @@ def test_two_laces_converge_by_the_verbs(lace: Run, home: Path, there: Path, add
 
 
 @pytest.mark.net
+def test_a_record_that_was_put_and_did_not_arrive_makes_the_exit_code_tell(
+    lace: Run, home: Path, there: Path, address: str
+) -> None:
+    (home / "note.txt").write_text("mine")
+    at = ("--app", "sent", "--tai", "2024-05-01", "note.txt", "--to", address)
+    stranger = lace("put", "--group", "v", *at)
+    assert (stranger.code, "0 records sent, 1 not asked for" in stranger.err) == (1, True)
+    assert "incomplete" in stranger.err
+    stored, told = lace("put", "--group", "v", *at, "--json").values
+    assert (told["outcome"], told["sent"], told["not_wanted"]) == ("incomplete", [], [stored["id"]])
+    # What it has from us already is no reason to complain.
+    first, again = (lace("put", "--group", "u", *at, "--json") for _ in range(2))
+    stored, told = first.values
+    assert (first.code, told["outcome"], told["sent"]) == (0, "converged", [stored["id"]])
+    stored, told = again.values
+    assert (again.code, told["sent"], told["there_before"]) == (0, [], [stored["id"]])
+    assert "1 there before" in lace("put", "--group", "u", *at).err
+
+
+@pytest.mark.net
 @pytest.mark.parametrize("scheme", ["tcp", "unix"])
 def test_who_is_turned_away_is_told_what_may_be_the_reason(
     run: Run, home: Path, there: Path, scheme: str
