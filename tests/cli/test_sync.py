@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lace.cli.outcomes import describe_progress
 from lace.interlace import ExchangeLimits
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
-from lace.stores import ReadOnly, SqliteStore
 from lace.transports import Stream, exchange
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, only_read
 from tests.cli.servers import answering, serving
 from tests.porcelain.talking import OPEN, notes
 
@@ -149,13 +147,7 @@ def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
 ) -> None:
     with Lace.open(home) as mine:
         [note, _] = mine.put_records(notes("a", 2))
-
-    def refuse(path: Path, *, read_only: bool = False, **how: Any) -> SqliteStore:
-        if not read_only:
-            raise ReadOnly(where=str(path), reason="the system opens it for reading only")
-        return SqliteStore(path, read_only=True, **how)
-
-    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", refuse)
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", only_read)
     words = ("sync", address, "--policy", there / "open.policy")
     done = lace(*words)
     assert (done.code, "notes beside the store what leaves, before it leaves" in done.err) == (7, True)
