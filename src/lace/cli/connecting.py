@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lace.cli.command import Call
 from lace.cli.grammar import Usage
 from lace.cli.passphrases import add_passphrase, open_key
-from lace.cli.policyfiles import DEFAULT_FILE, chosen_peer
+from lace.cli.policyfiles import BESIDE, DEFAULT_FILE, chosen_peer
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
@@ -28,7 +28,7 @@ def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
     group = parser.add_argument_group("the exchange")
     group.add_argument(
         "--policy", metavar="FILE",
-        help=f"our policy (else {DEFAULT_FILE} beside the store, else none: nothing is exposed)",
+        help=f"our policy (else {DEFAULT_FILE} {BESIDE}, else none: nothing is exposed)",
     )  # fmt: skip
     group.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
     if passphrase:
