@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,7 +88,19 @@ def check_address(call: Call, text: str, *, child: bool = True) -> str:
     address = str(parse_address(text))
     if child and call.args.child and address != "stdio":
         raise Usage(reason="--command goes with the address stdio", command=call.args.parser.prog)
+    if child and not call.args.child and address == "stdio" and not _started_by_a_peer():
+        reason = "stdio needs --command CMD …, what serves: such as --command ssh host lace serve stdio"
+        raise Usage(reason=reason, command=call.args.parser.prog)
     return address
+
+
+def _started_by_a_peer() -> bool:
+    """Tell whether stdin and stdout can be somebody's who started us: pipes or sockets."""
+    try:
+        modes = [os.fstat(number).st_mode for number in (0, 1)]
+    except OSError:
+        return False
+    return all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes)
 
 
 def chosen_options(call: Call) -> Options:
