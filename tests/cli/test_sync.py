@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from lace.interlace import ExchangeLimits
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run, only_read
-from tests.cli.servers import answering, serving
+from tests.cli.servers import LACE, answering, serving
 from tests.porcelain.talking import OPEN, notes
 
 
@@ -139,6 +140,23 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
         assert (told["outcome"], len(told["received_hashes"])) == ("converged", 4)
         (told,) = run("sync", unix, *asked).values
         assert (told["outcome"], told["link_id"] is not None) == ("converged", True)
+
+
+def test_stdio_without_a_command_is_wrong_usage_where_nobody_started_us(home: Path) -> None:
+    assert subprocess.run([LACE, "init"], check=True, capture_output=True).returncode == 0
+    for verb in ("sync", "follow"):
+        done = subprocess.run(
+            [LACE, verb, "stdio"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, "stdio needs --command" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.net
+def test_authorities_that_are_not_there_are_a_file_that_cannot_be_used(lace: Run, there: Path) -> None:
+    for verb in ("sync", "follow"):
+        words = (verb, "wss:127.0.0.1:1", "--policy", there / "open.policy", "--tls-ca", "missing.pem")
+        done = lace(*words)
+        assert (done.code, "missing.pem" in done.out + done.err) == (7, True)
 
 
 @pytest.mark.net
