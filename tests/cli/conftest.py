@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from lace.cli import main
+from lace.stores import ReadOnly, SqliteStore
 
 
 class Done(NamedTuple):
@@ -37,6 +38,13 @@ class Done(NamedTuple):
 
 
 Run: TypeAlias = Callable[..., Done]
+
+
+def only_read(path: Path, *, read_only: bool = False, **how: Any) -> SqliteStore:
+    """Open a store as if the system let nobody write to it."""
+    if not read_only:
+        raise ReadOnly(where=str(path), reason="the system opens it for reading only")
+    return SqliteStore(path, read_only=True, **how)
 
 
 @pytest.fixture

@@ -39,6 +39,14 @@ def test_raw_is_the_stored_form(stocked: Run) -> None:
     assert parse_record(stocked("get", PLEX.id, "--raw").out.encode()) == PLEX
 
 
+def test_raw_as_json_goes_to_a_file_or_is_refused(stocked: Run, home: Path) -> None:
+    for more in ((), ("--out", "-")):
+        done = stocked("get", PLEX.id, "--raw", "--json", *more)
+        assert (done.code, done.out, "--raw and --json" in done.err) == (2, "", True)
+    assert stocked("get", PLEX.id, "--raw", "--json", "--out", "a").code == 0
+    assert parse_record((home / "a").read_bytes()) == PLEX
+
+
 def test_headers_are_the_fields(stocked: Run) -> None:
     lines = stocked("get", PLEX.id, "--headers").lines
     assert lines[0] == "Type: P"

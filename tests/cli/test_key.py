@@ -110,7 +110,9 @@ def test_a_backup_brings_keys_back(run: Run, home: Path) -> None:
     run("key", "rm", "bob")
     assert sorted(run("key", "restore", "keys.backup").lines) == ["alice", "bob"]
     assert run("key", "ls").out == before
-    assert run("key", "restore", "keys.backup", "--json").values == [{"restored": []}]
+    again = run("key", "restore", "keys.backup", "--json")
+    assert (again.values, again.err) == ([{"restored": []}], "")
+    assert "every key was there already" in run("key", "restore", "keys.backup").err
     assert run("key", "backup", "keys.backup").code == 7
 
 

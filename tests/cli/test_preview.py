@@ -62,10 +62,10 @@ def test_where_nothing_is_exposed_it_says_so_in_words(notes: Run) -> None:
     assert (value["words"], value["may_send"]["count"], value["proven"]) == (None, 2, True)
 
 
-def test_without_a_policy_nothing_is_exposed(notes: Run) -> None:
+def test_without_a_policy_nothing_is_exposed(notes: Run, home: Path) -> None:
     done = notes("preview")
     assert "nothing is exposed to this peer" in done.out
-    assert "no --policy and no exchange.policy beside the store" in done.err
+    assert f"no --policy and no {home}/.lace/exchange.policy: without one" in done.err
 
 
 def test_the_policy_beside_the_store_is_used(notes: Run, home: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from lace.porcelain import Lace, generate
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, only_read
 from tests.porcelain.pairs import OPEN
 from tests.porcelain.policy_texts import ALICE, SELECT_ALL
 from tests.transports.ends import ids
@@ -81,6 +81,33 @@ def test_a_policy_and_an_address_are_enough(lace: Run, home: Path) -> None:
         assert (told.code, told.out) == (1, ""), missing
     nowhere = lace("serve", "--policy", "open.policy", "--check", "--json")
     assert [each["code"] for each in nowhere.error["diagnostics"]] == ["serve/no-address"]
+
+
+def test_what_is_missing_on_the_command_line_is_told_in_its_words(lace: Run, home: Path) -> None:
+    told = lace("serve")
+    assert told.code == 4
+    assert f"no address, no --config and no {home}/.lace/lace.serve" in told.err
+    assert f"no --policy and no {home}/.lace/exchange.policy" in told.err
+    assert "name an address: lace serve tcp:" in told.err
+    assert "give --policy FILE" in told.err
+    assert "write a line" not in told.err
+    absent = lace("serve", "stdio", "--policy", "nowhere.policy")
+    assert (absent.code, "nowhere.policy" in absent.err, "server file" in absent.err) == (4, True, False)
+    (home / "lace.serve").write_text("log-format text\n")
+    of_file = lace("serve", "--config", "lace.serve")
+    assert "write a line such as: address" in of_file.err
+    assert "write a line such as: policy" in of_file.err
+
+
+def test_a_store_that_can_only_be_read_fails_the_check(
+    lace: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "open.policy").write_text(OPEN)
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", only_read)
+    words = ("serve", "stdio", "--policy", "open.policy", "--check")
+    told = lace(*words)
+    assert (told.code, told.out, "[exchange/read-only]" in told.err) == (7, "", True)
+    assert lace(*words, "--send-only", "left.sqlite").code == 0
 
 
 def test_wss_needs_a_certificate_that_is_one(lace: Run, home: Path) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lace.cli.outcomes import describe_progress
 from lace.interlace import ExchangeLimits
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
-from lace.stores import ReadOnly, SqliteStore
 from lace.transports import Stream, exchange
-from tests.cli.conftest import Run
-from tests.cli.servers import answering, serving
+from tests.cli.conftest import Run, only_read
+from tests.cli.servers import LACE, answering, serving
 from tests.porcelain.talking import OPEN, notes
 
 
@@ -74,6 +73,26 @@ def test_two_laces_converge_by_the_verbs(lace: Run, home: Path, there: Path, add
 
 
 @pytest.mark.net
+def test_a_record_that_was_put_and_did_not_arrive_makes_the_exit_code_tell(
+    lace: Run, home: Path, there: Path, address: str
+) -> None:
+    (home / "note.txt").write_text("mine")
+    at = ("--app", "sent", "--tai", "2024-05-01", "note.txt", "--to", address)
+    stranger = lace("put", "--group", "v", *at)
+    assert (stranger.code, "0 records sent, 1 not asked for" in stranger.err) == (1, True)
+    assert "incomplete" in stranger.err
+    stored, told = lace("put", "--group", "v", *at, "--json").values
+    assert (told["outcome"], told["sent"], told["not_wanted"]) == ("incomplete", [], [stored["id"]])
+    # What it has from us already is no reason to complain.
+    first, again = (lace("put", "--group", "u", *at, "--json") for _ in range(2))
+    stored, told = first.values
+    assert (first.code, told["outcome"], told["sent"]) == (0, "converged", [stored["id"]])
+    stored, told = again.values
+    assert (again.code, told["sent"], told["there_before"]) == (0, [], [stored["id"]])
+    assert "1 there before" in lace("put", "--group", "u", *at).err
+
+
+@pytest.mark.net
 @pytest.mark.parametrize("scheme", ["tcp", "unix"])
 def test_who_is_turned_away_is_told_what_may_be_the_reason(
     run: Run, home: Path, there: Path, scheme: str
@@ -123,19 +142,30 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
         assert (told["outcome"], told["link_id"] is not None) == ("converged", True)
 
 
+def test_stdio_without_a_command_is_wrong_usage_where_nobody_started_us(home: Path) -> None:
+    assert subprocess.run([LACE, "init"], check=True, capture_output=True).returncode == 0
+    for verb in ("sync", "follow"):
+        done = subprocess.run(
+            [LACE, verb, "stdio"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, "stdio needs --command" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.net
+def test_authorities_that_are_not_there_are_a_file_that_cannot_be_used(lace: Run, there: Path) -> None:
+    for verb in ("sync", "follow"):
+        words = (verb, "wss:127.0.0.1:1", "--policy", there / "open.policy", "--tls-ca", "missing.pem")
+        done = lace(*words)
+        assert (done.code, "missing.pem" in done.out + done.err) == (7, True)
+
+
 @pytest.mark.net
 def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
     lace: Run, home: Path, there: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Lace.open(home) as mine:
         [note, _] = mine.put_records(notes("a", 2))
-
-    def refuse(path: Path, *, read_only: bool = False, **how: Any) -> SqliteStore:
-        if not read_only:
-            raise ReadOnly(where=str(path), reason="the system opens it for reading only")
-        return SqliteStore(path, read_only=True, **how)
-
-    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", refuse)
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", only_read)
     words = ("sync", address, "--policy", there / "open.policy")
     done = lace(*words)
     assert (done.code, "notes beside the store what leaves, before it leaves" in done.err) == (7, True)

@@ -8,7 +8,7 @@ import pytest
 
 from lace.porcelain import Lace
 from lace.porcelain.generate import generate
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, only_read
 from tests.porcelain.streams.test_export import spoil
 
 RECORDS = list(generate(4, 50))
@@ -43,6 +43,15 @@ def test_a_rotten_record_is_no_and_its_facts_go(stocked: Run, home: Path) -> Non
     assert RECORDS[7].id not in stocked("ls", "--ids").lines
     assert stocked("facts", RECORDS[7].id).code == 1
     assert stocked("verify").code == 0
+
+
+def test_a_store_that_can_only_be_read_is_verified_with_read_only(
+    stocked: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lace.porcelain.lace.SqliteStore", only_read)
+    done = stocked("verify")
+    assert (done.code, done.out, "give --read-only" in done.err) == (7, "", True)
+    assert stocked("verify", "--read-only").code == 0
 
 
 def test_json_names_the_rotten_ones(stocked: Run, home: Path) -> None:

@@ -73,6 +73,8 @@ EXAMPLES = {
     "L-910": ("datalog", "A(X) :- A(X)."),
     "L-911": ("datalog", "A() :- true.\nA() :- true."),
     "L-912": ("expose", "A(P) :- Have(P)."),
+    "L-913": ("selector", SELECT + "SelectAdvertised(P,S) :- Advertised(P,S), Have(P)."),
+    "L-914": ("datalog", "A(P) :- Field(P,'group',_,'u')."),
 }
 
 

@@ -27,7 +27,9 @@ from lace.porcelain import (
 )
 from lace.signing import Secret
 from lace.stores import FileRefused, NoStore, ReadOnly
+from lace.transports import Options, Tls
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
+from tests.transports.conftest import write_certificate
 
 ADDRESS = "unix:/nowhere"
 POLICY = parse_policy(OPEN)
@@ -176,6 +178,21 @@ def test_a_lace_serves_each_peer_under_its_own_policy(tmp_path: Path) -> None:
     assert (outcome_of(stranger), stranger.received_hashes) == (Outcome.REFUSED, ())
 
 
+@pytest.mark.net
+def test_a_lace_serves_wss_with_the_certificate_of_its_options(tmp_path: Path) -> None:
+    certificate = write_certificate(tmp_path / "pair.pem")
+    options = Options(tls=Tls(certificate=certificate, authorities=(certificate,)))
+
+    async def main() -> InterlaceResult:
+        async with (
+            stocked(MINE).serve("wss:127.0.0.1:0", policy=POLICY, options=options) as serving,
+            Lace().interlace(str(serving.addresses[0]), POLICY, options=options) as exchange,
+        ):
+            return await exchange.result()
+
+    assert len(asyncio.run(main()).received_hashes) == 2
+
+
 def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None:
     wrong: Any = PolicyBook(POLICY)
     with pytest.raises(WrongArgument, match="arrange"):
@@ -188,5 +205,7 @@ def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None
             lace.serve(several, policy=POLICY)  # type: ignore[arg-type]
     with pytest.raises(WrongArgument, match="sign is a Secret"):
         lace.serve("unix:/s", policy=POLICY, sign="me")  # type: ignore[arg-type]
+    with pytest.raises(WrongArgument, match="options is Options of the transport"):
+        lace.serve("wss:127.0.0.1:0", policy=POLICY, options="a.pem")  # type: ignore[arg-type]
     with Lace.open(place, read_only=True) as shelf, pytest.raises(NotForExchanges):
         shelf.serve("unix:/s", policy=POLICY)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import re
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,25 @@ def test_a_handshake_that_does_not_come_to_an_end_is_ended(scheme: str, says: by
     asyncio.run(run())
 
 
+def test_a_handshake_whose_time_is_over_is_logged_with_who_and_what(
+    secure: Options, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = Options(connect_seconds=0.05, tls=secure.tls)
+
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port("wss:127.0.0.1:0"), wait, options) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.addresses[0].port)
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+            await server.drained()
+
+    with caplog.at_level(logging.INFO, logger="lace.transports"):
+        asyncio.run(run())
+    [told] = [record.message for record in caplog.records if "came to nothing" in record.message]
+    assert re.fullmatch(r"a connection from 127\.0\.0\.1:\d+ came to nothing: \S.*", told), told
+
+
 def test_what_is_no_http_is_refused_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         async with asyncio.timeout(20), serve(free_port("ws:127.0.0.1:0"), wait) as server:
@@ -75,7 +96,7 @@ def test_what_is_no_http_is_refused_and_logged(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.INFO, logger="lace.transports"):
         asyncio.run(run())
     assert NotUpgraded.code.partition("/")[0] == "transports"
-    assert any("a connection came to nothing" in record.message for record in caplog.records)
+    assert any("a connection from 127.0.0.1:" in record.message for record in caplog.records)
 
 
 def test_leaving_cancels_what_goes_on_and_waits_for_it(tmp_path: Path) -> None:

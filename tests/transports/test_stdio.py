@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import socket
 import subprocess
 import sys
@@ -64,6 +65,26 @@ def test_a_file_is_no_stream(tmp_path: Path) -> None:
         assert b"stdin and stdout must be pipes" in ended.stderr
         assert b"Exception in callback" not in ended.stderr
         assert ended.stdout == b""
+
+
+def test_who_connects_by_stdio_without_a_command_is_told_of_it() -> None:
+    program = (
+        "import asyncio\nfrom lace.transports import connect\n"
+        "async def main():\n"
+        "    async with connect('stdio'):\n"
+        "        pass\n"
+        "asyncio.run(main())\n"
+    )
+    terminal = pty.openpty()
+    try:
+        for stdin in (subprocess.DEVNULL, terminal[1]):
+            ended = subprocess.run(
+                [sys.executable, "-c", program], stdin=stdin, capture_output=True, timeout=60, check=False
+            )
+            assert b"stdio was not reached: give the command that serves: --command" in ended.stderr
+    finally:
+        for each in terminal:
+            os.close(each)
 
 
 def test_one_socket_can_be_both_stdin_and_stdout(tmp_path: Path) -> None:

@@ -68,6 +68,24 @@ def test_files_that_hold_no_certificate_are_named(tmp_path: Path) -> None:
             call()
 
 
+def test_authorities_that_cannot_be_read_are_told_before_anybody_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dial(*given: object) -> None:
+        raise AssertionError("somebody was called")
+
+    monkeypatch.setattr("lace.transports.websocket.dial", dial)
+
+    async def run() -> None:
+        options = Options(tls=Tls(authorities=(tmp_path / "missing.pem",)))
+        with pytest.raises(BadTls, match=r"missing\.pem: No such file") as told:
+            async with connect("wss:127.0.0.1:4790", options):
+                pass
+        assert told.value.exit_code == 7
+
+    asyncio.run(run())
+
+
 @pytest.mark.net
 @pytest.mark.req("060-098", "060-083")
 def test_encryption_is_proven_only_to_who_checks_the_certificate(secure: Options, certificate: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from lace.cli.command import Call
 from lace.cli.grammar import Usage
 from lace.cli.passphrases import add_passphrase, open_key
-from lace.cli.policyfiles import DEFAULT_FILE, chosen_peer
+from lace.cli.policyfiles import BESIDE, DEFAULT_FILE, chosen_peer
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
@@ -28,7 +30,7 @@ def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
     group = parser.add_argument_group("the exchange")
     group.add_argument(
         "--policy", metavar="FILE",
-        help=f"our policy (else {DEFAULT_FILE} beside the store, else none: nothing is exposed)",
+        help=f"our policy (else {DEFAULT_FILE} {BESIDE}, else none: nothing is exposed)",
     )  # fmt: skip
     group.add_argument("--sign-as", metavar="KEY", help="prove who we are with this key")
     if passphrase:
@@ -86,7 +88,19 @@ def check_address(call: Call, text: str, *, child: bool = True) -> str:
     address = str(parse_address(text))
     if child and call.args.child and address != "stdio":
         raise Usage(reason="--command goes with the address stdio", command=call.args.parser.prog)
+    if child and not call.args.child and address == "stdio" and not _started_by_a_peer():
+        reason = "stdio needs --command CMD …, what serves: such as --command ssh host lace serve stdio"
+        raise Usage(reason=reason, command=call.args.parser.prog)
     return address
+
+
+def _started_by_a_peer() -> bool:
+    """Tell whether stdin and stdout can be somebody's who started us: pipes or sockets."""
+    try:
+        modes = [os.fstat(number).st_mode for number in (0, 1)]
+    except OSError:
+        return False
+    return all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes)
 
 
 def chosen_options(call: Call) -> Options:

@@ -43,22 +43,61 @@ def fetch_first(call: Call, lace: Lace, operation: Module) -> int:
 
 
 def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
-    """Deliver records that were stored here; say what became of them, and return the exit code."""
-    from lace.porcelain import deliver
+    """Deliver records that were stored here; say what became of them, and return the exit code.
+
+    Where the exchange converged and a record did not arrive all the same, it is incomplete: whoever asks for
+    a delivery wants the records there, whatever both policies agree on.
+    """
+    from lace.porcelain import EXIT_CODES, Outcome, deliver, outcome_of, words_of
 
     address = check_address(call, call.args.target)
     asked = asked_for(call)
     report, result = deliver(lace.exchanges, address, records, _policy(call), **asked)
-    out = call.out
-    words = [f"{count(len(report.sent), 'record')} sent"]
-    if report.not_wanted:
-        words.append(
-            f"{len(report.not_wanted):,} not asked for: it has them, or its policy does not want them"
-        )
+    before = [] if not report.not_wanted else _there_before(lace, report.not_wanted, address, result)
+    not_wanted = [record for record in report.not_wanted if record not in set(before)]
+    outcome, words = outcome_of(result), words_of(result, introduced_by(address, asked))
+    if outcome is Outcome.CONVERGED and (not_wanted or report.held_back):
+        outcome = Outcome.INCOMPLETE
+    if call.out.as_json:
+        call.out.value({
+            "outcome": outcome.value, "address": address, "words": words, "sent": report.sent,
+            "there_before": before, "not_wanted": not_wanted, "held_back": report.held_back,
+        })  # fmt: skip
+        return EXIT_CODES[outcome]
+    told = [f"{count(len(report.sent), 'record')} sent"]
+    if before:
+        told.append(f"{len(before):,} there before")
+    if not_wanted:
+        told.append(f"{len(not_wanted):,} not asked for: its policy does not want them, or it has them")
     if report.held_back:
-        words.append(f"{len(report.held_back):,} asked for and held back")
-    out.note(f"{address}: {', '.join(words)}")
-    return _code(call, result, introduced_by(address, asked))
+        told.append(f"{len(report.held_back):,} asked for and held back")
+    call.out.note(f"{address}: {', '.join(told)}")
+    if outcome is not Outcome.CONVERGED:
+        call.out.note(outcome.value if words is None else f"{outcome.value}: {words}")
+    return EXIT_CODES[outcome]
+
+
+def _there_before(
+    lace: Lace, records: Iterable[RecordId | str], address: str, result: InterlaceResult
+) -> list[str]:
+    """Return the records that the history has as gone to this peer, or as come from it."""
+    from lace.drive import Way
+
+    known: dict[int, bool] = {}
+
+    def same_peer(number: int) -> bool:
+        if number not in known:
+            entry = lace.kept.exchange(number, records=False).entry
+            # Whoever is behind stdio can be another one each time.
+            same_place = address != "stdio" and entry.address == address
+            known[number] = entry.peer == result.peer_verifier and (entry.peer is not None or same_place)
+        return known[number]
+
+    def is_there(record: str) -> bool:
+        moved = (each for each in lace.kept.passages(record) if each.way in (Way.LEFT, Way.CAME))
+        return any(same_peer(each.number) for each in moved)
+
+    return [record for record in records if is_there(record)]
 
 
 def _policy(call: Call) -> PolicyFile | None:

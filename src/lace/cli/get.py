@@ -35,6 +35,9 @@ def _run(call: Call) -> int:
 
     args, out = call.args, call.out
     out.tells_damage = True
+    if args.raw and out.as_json and args.out in (None, STDOUT):
+        reason = "--raw and --json: choose one, or write the record to a file with --out"
+        raise Usage(reason=reason, command=args.parser.prog)
     record, code = _find(call)
     if record is None:
         return code
@@ -106,7 +109,8 @@ def _described(record: Record, *, only_fields: bool) -> dict[str, Any]:
 COMMAND = Command(
     "get",
     "write the data of a record",
-    "With --json: the fields, and the data as `text` where it is UTF-8 and else as `base64`.",
+    "With --json: the fields, and the data as `text` where it is UTF-8 and else as `base64`; --raw then "
+    "needs --out.",
     ("lace get //u//notes//first", "lace get //u//notes//first --headers"),
     _arguments,
     _run,

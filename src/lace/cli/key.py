@@ -153,7 +153,7 @@ def _restore(call: Call) -> int:
         call.out.value({"restored": list(names)})
     for name in () if call.out.as_json else names:
         call.out.line(name)
-    if not names:
+    if not names and not call.out.as_json:
         call.out.note("every key was there already")
     return 0
 

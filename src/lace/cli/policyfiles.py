@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ANONYMOUS = "anonymous"
 DEFAULT_FILE = "exchange.policy"
+BESIDE = "beside the store file, in .lace"
+"""Where files lie that are found without being named; of a lake, in the lake or its inbox."""
 NO_POLICY = """\
 [select]
 SelectHave(P) :- Have(P).
@@ -57,7 +59,7 @@ def add_policies(parser: ArgumentParser) -> None:
     """Add the options that say how an exchange would be."""
     parser.add_argument(
         "--policy", metavar="FILE",
-        help=f"our policy (else {DEFAULT_FILE} beside the store, else none: nothing is exposed)",
+        help=f"our policy (else {DEFAULT_FILE} {BESIDE}, else none: nothing is exposed)",
     )  # fmt: skip
     add_peer_policy(parser)
     parser.add_argument("--here", metavar="KEY", help="whom we prove to be (else nobody)")
@@ -89,7 +91,7 @@ def chosen_policy(call: Call) -> PolicyFile:
     beside = beside_joined(call, DEFAULT_FILE)
     if beside.exists():
         return load_policy(call, str(beside))
-    call.out.note(f"no --policy and no {DEFAULT_FILE} beside the store: without one, nothing is exposed")
+    call.out.note(f"no --policy and no {beside}: without one, nothing is exposed")
     return parse_policy(NO_POLICY, "no policy")
 
 

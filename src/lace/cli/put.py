@@ -273,7 +273,9 @@ COMMAND = Command(
     "store files as records",
     "With --group and --app a file becomes a Plex at //group//app//name, without them a bare Blob; signed it "
     "becomes a Seal. A folder is stored file by file, names relative to it. With --to, what was stored "
-    "here is brought to another lace as well.",
+    "here is brought to another lace as well; what that lace does not ask for, and is not known to have from "
+    "an earlier exchange, makes the exit code 1, incomplete. With --json: an object for each file, and with "
+    "--to one more that says what was sent, there before, not wanted and held back.",
     (
         "lace put hello.txt",
         "lace put --group u --app notes --name first --header 'Tag: new' --sign hello.txt",

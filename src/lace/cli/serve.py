@@ -20,7 +20,7 @@ from lace.cli.lakes import (
     open_joined,
 )
 from lace.cli.passphrases import add_passphrase, open_key
-from lace.cli.policyfiles import DEFAULT_FILE
+from lace.cli.policyfiles import BESIDE, DEFAULT_FILE
 from lace.cli.rulefiles import telling
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def _arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--config", metavar="FILE",
-        help=f"a server file: peers, lists and limits (else {DEFAULT_SERVER_FILE} beside the store)",
+        help=f"a server file: peers, lists and limits (else {DEFAULT_SERVER_FILE} {BESIDE})",
     )  # fmt: skip
     parser.add_argument(
-        "--policy", metavar="FILE", help=f"the policy for everybody (else {DEFAULT_FILE} beside the store)"
+        "--policy", metavar="FILE", help=f"the policy for everybody (else {DEFAULT_FILE} {BESIDE})"
     )
     parser.add_argument("--check", action="store_true", help="read everything, say what is wrong, and end")
     parser.add_argument("--once", action="store_true", help="serve one exchange, and end as it ended")
@@ -126,7 +126,7 @@ def _run(call: Call) -> int:
 
 
 def _check_around(call: Call, arrangement: Arrangement) -> None:
-    """Raise where the lace, the lake or the key that would be served with is not there."""
+    """Raise where the lace, the lake or the key that would be served with is not there, or not to be used."""
     from lace.porcelain import PassphraseNeeded
 
     if arrangement.sign_as is not None:
@@ -135,7 +135,8 @@ def _check_around(call: Call, arrangement: Arrangement) -> None:
     if joins_lake(call):
         open_its_lake(call)
     else:
-        call.open(read_only=True).close()
+        # Opened as it is for serving: one that can only be read is refused here already.
+        call.open_for_exchanges().close()
 
 
 def _named(call: Call) -> tuple[Path | None, list[tuple[str, str]]]:
@@ -152,6 +153,11 @@ def _named(call: Call) -> tuple[Path | None, list[tuple[str, str]]]:
             given += [] if each is None else [(word, f"{each:g}" if isinstance(each, float) else str(each))]
     if path is None and args.policy is None and policy.exists():
         given.append(("policy", str(policy)))
+    said = {word for word, _ in given}
+    if path is None and "address" not in said:
+        call.out.note(f"no address, no --config and no {beside}")
+    if path is None and "policy" not in said:
+        call.out.note(f"no --policy and no {policy}")
     return path, given
 
 

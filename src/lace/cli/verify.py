@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.lakes import add_lake
 from lace.cli.output import count
 from lace.cli.progress import progress_bar
+from lace.errors import Unavailable
+
+if TYPE_CHECKING:
+    from lace.porcelain import Lace
+
+
+class NothingTakenOut(Unavailable):
+    """A store that can only be read, where what is damaged would be taken out."""
+
+    code = "cli/verify-read-only"
+    text = (
+        "{where} can be read, but not written ({reason}), and verifying takes out what is damaged;"
+        " to look, and leave the store as it is, give --read-only"
+    )
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -19,7 +34,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _run(call: Call) -> int:
     args, out = call.args, call.out
     out.tells_damage = True
-    with call.open(read_only=args.read_only) as lace, progress_bar("verifying", "records") as update:
+    with _open(call) as lace, progress_bar("verifying", "records") as update:
         found = lace.verify(*args.records, progress=update)
     if out.as_json:
         out.value({
@@ -39,6 +54,15 @@ def _run(call: Call) -> int:
     else:
         out.line(f"checked {count(found.checked, 'record')}" + (": all sound" if found.sound else ""))
     return 0 if found.sound else 1
+
+
+def _open(call: Call) -> Lace:
+    from lace.stores import ReadOnly
+
+    try:
+        return call.open(read_only=call.args.read_only)
+    except ReadOnly as error:
+        raise NothingTakenOut(**error.fields) from error
 
 
 COMMAND = Command(

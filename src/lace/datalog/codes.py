@@ -185,4 +185,12 @@ CODES: dict[str, Code] = {
     "L-912": _warning(
         "nothing is exposed: no rule for {predicate}", "an expose module says what may be seen: {example}"
     ),
+    "L-913": _warning(
+        "{atom} is about our own records, and {record} is to be asked for",
+        "what is here already is never asked for, so the rule gets nothing; {meant}",
+    ),
+    "L-914": _warning(
+        "no standard field is called {found}; did you mean {known}?",
+        "names of fields differ by case; this one is found only where somebody wrote such a header",
+    ),
 }

@@ -24,6 +24,10 @@ SECRET: Final = "a Secret, such as a Keyring or new_secret() gives"
 REFERENCE: Final = "text: an id, the beginning of one, or //group//app//name"
 
 
+SECONDS: Final = frozenset({"timeout"})
+"""Options that are times."""
+
+
 class WrongArgument(InputError):
     """A call with something that is not meant there."""
 
@@ -66,6 +70,14 @@ def check_kinds(given: Mapping[str, object], kinds: Mapping[str, Kind]) -> None:
         kind = kinds.get(name)
         if kind is not None and not isinstance(value, kind.types) and not (value is None and kind.optional):
             raise WrongArgument(name=name, wanted=kind.wanted, found=_named(value))
+        if name in SECONDS and value is not None:
+            _check_seconds(name, value)
+
+
+def _check_seconds(name: str, value: object) -> None:
+    # A clock compares with whatever it is given: what is no number would never be over.
+    if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < float("inf")):
+        raise WrongArgument(name=name, wanted="a number of seconds, more than 0", found=repr(value)[:40])
 
 
 def check_text(name: str, given: object, wanted: str = "text") -> None:

@@ -11,7 +11,14 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from lace.porcelain.arguments import WrongArgument, check_limit, check_reference, check_secret
+from lace.porcelain.arguments import (
+    Kind,
+    WrongArgument,
+    check_kinds,
+    check_limit,
+    check_reference,
+    check_secret,
+)
 from lace.porcelain.clock import now_tai
 from lace.porcelain.reference import find_record
 from lace.porcelain.times import parse_time
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from lace.porcelain.reasons.whysend import WhyNotSend, WhySend
     from lace.porcelain.server.serving import Serving
     from lace.signing import Secret
+    from lace.transports import Options
 
 
 class NotForExchanges(ReadOnly):
@@ -246,17 +254,23 @@ class Exchanging:
         policy: GivenPolicy | PolicyBook,
         sign: Secret | None = None,
         prove_in_clear: bool = False,
+        options: Options | None = None,
     ) -> AbstractAsyncContextManager[Serving]:
         """Serve this lace while a block lasts: `async with lace.serve("tcp:127.0.0.1:0", policy=…)`.
 
-        `sign` proves to peers who we are. Lists, quotas and other limits are those of an `Arrangement`, which
-        `Serving(lace.exchanges, arrangement).open()` serves.
+        `sign` proves to peers who we are; `options` are those of the transport, and wss needs the certificate
+        in them: `Options(tls=Tls(certificate=…))` of `lace.transports`. Lists, quotas and other limits are
+        those of an `Arrangement`, which `Serving(lace.exchanges, arrangement).open()` serves.
         """
         from lace.porcelain.server.arrangement import arrange
         from lace.porcelain.server.serving import Serving
+        from lace.transports import OPTIONS, Options
 
         check_secret(sign)
-        arrangement = arrange(addresses, policy, prove_in_clear=prove_in_clear)
+        check_kinds({"options": options}, {"options": Kind(Options, "Options of the transport")})
+        arrangement = arrange(
+            addresses, policy, prove_in_clear=prove_in_clear, options=OPTIONS if options is None else options
+        )
         if not addresses:
             raise WrongArgument(name="address", wanted="one or more, such as tcp:127.0.0.1:0", found="none")
         return Serving(self.exchanges, arrangement, secret=sign).open()

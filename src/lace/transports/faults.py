@@ -52,6 +52,7 @@ class BadTls(TransportError):
 
     code = "transports/tls"
     text = "{what}: {reason}"
+    exit_code = 7
 
 
 class NoWebSockets(TransportError):

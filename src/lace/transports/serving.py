@@ -105,16 +105,16 @@ class Server:
                 self.refused += 1
                 sock.close()
             else:
-                self.adopt(self._serve(sock, greet), host)
+                self.adopt(self._serve(sock, greet, _named(remote)), host)
             # A flood of connections must leave those that are there their turn.
             await asyncio.sleep(0)
 
-    async def _serve(self, sock: socket.socket, greet: Greet) -> None:
+    async def _serve(self, sock: socket.socket, greet: Greet, remote: str) -> None:
         try:
             async with asyncio.timeout(self._options.connect_seconds):
                 stream = await greet(sock)
         except (OSError, LaceError) as error:
-            LOG.info("a connection came to nothing: %s", error)
+            LOG.info("a connection from %s came to nothing: %s", remote, _said(error))
             sock.close()
             return
         except BaseException:
@@ -128,8 +128,21 @@ class Server:
             await self._handler(stream)
             await stream.close()
         except (OSError, LaceError) as error:
-            LOG.warning("%s: %s", stream.proven.remote, error)
+            LOG.warning("%s: %s", stream.proven.remote, _said(error))
         except Exception:
             LOG.exception("%s: the handler failed", stream.proven.remote)
         finally:
             stream.abort()
+
+
+def _named(remote: Any) -> str:
+    """Return where a connection comes from, for people; on a unix socket nobody has an address."""
+    if not isinstance(remote, tuple):
+        return "this machine"
+    host, port = remote[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says, and what it is where it says nothing: times that are over do not."""
+    return str(error) or type(error).__name__

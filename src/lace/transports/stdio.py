@@ -24,6 +24,10 @@ from lace.transports.stream import BufferedStream, SocketStream, Stream, lend
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
+_NO_COMMAND = (
+    "give the command that serves: --command CMD …, or Options(command=…); without one, our own stdin and"
+    " stdout must be pipes or sockets of whoever started us"
+)
 _NOT_WATCHED = "stdin and stdout must be pipes, sockets or a terminal, and neither files nor /dev/null"
 
 
@@ -114,6 +118,11 @@ async def _lend(
         sock = socket.socket(fileno=given[0])
         yield SocketStream(sock, proven, index, options)
         return
+    if index == 0 and not all(_is_a_way(number) for number in given):
+        for number in given:
+            os.close(number)
+        # At a terminal, in a file or in /dev/null there is no lace that could answer.
+        raise NotReached(address=str(STDIO), reason=_NO_COMMAND)
     if not all(_can_be_watched(number) for number in given):
         for number in given:
             os.close(number)
@@ -136,6 +145,11 @@ async def _lend(
         )
     finally:
         reading.close()
+
+
+def _is_a_way(number: int) -> bool:
+    mode = os.fstat(number).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _can_be_watched(number: int) -> bool:

@@ -99,7 +99,7 @@ def test_files_that_are_no_keys_are_not_listed(ring: Keyring) -> None:
 def test_an_existing_key_is_never_overwritten_unasked(ring: Keyring) -> None:
     ring.create("alice", ALICE)
     for put in (lambda: ring.create("alice", BOB), lambda: ring.import_secret("alice", Secret(BOB), "pass")):
-        with pytest.raises(AlreadyThere, match="ask to replace it"):
+        with pytest.raises(AlreadyThere, match="`lace key rm alice` first"):
             put()
     assert ring.load("alice") == Secret(ALICE)
     ring.import_secret("alice", Secret(BOB), replace=True)

@@ -15,6 +15,7 @@ from lace.datalog.check.repeats import warn_repeats, warn_singletons
 from lace.datalog.check.reserved import check_required, check_reserved
 from lace.datalog.check.safety import check_safety
 from lace.datalog.check.shadowing import check_shadowing
+from lace.datalog.check.standardfields import warn_field_names, warn_own_facts
 from lace.datalog.check.strata import check_strata
 from lace.datalog.check.unknown import warn_unknown
 from lace.datalog.check.unused import warn_unfounded, warn_unused
@@ -39,6 +40,8 @@ WARNINGS: tuple[Check, ...] = (
     warn_unused,
     warn_unfounded,
     warn_never,
+    warn_own_facts,
+    warn_field_names,
     warn_repeats,
     warn_singletons,
 )

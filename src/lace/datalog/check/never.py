@@ -33,7 +33,7 @@ from lace.facts import Predicate
 
 _FIELD = Predicate("Field", 4)
 # 020: "Singleton fields always use index 0".
-_SINGLETONS = frozenset({"Type", "Data-Length", "Group", "App", "Name", "TAI", "Signed-By", "Signature"})
+SINGLETONS = frozenset({"Type", "Data-Length", "Group", "App", "Name", "TAI", "Signed-By", "Signature"})
 
 Answer = tuple[bool, str] | None
 """Whether the atom holds, and why; None where the facts decide."""
@@ -147,7 +147,7 @@ def _contradictions(rule: Rule) -> Iterator[Diagnostic]:
             if isinstance(record, Anonymous) or not (isinstance(name, Const) and isinstance(value, Const)):
                 continue
             other = fields.setdefault((record, name.value), value.value)
-            if name.value in _SINGLETONS and other != value.value:
+            if name.value in SINGLETONS and other != value.value:
                 reason = f"a record has one {name.value}, and the rule also wants {shown(repr(other))}"
                 yield diagnose("L-906", part.span, reason=reason)
         elif isinstance(part, TextShape) and isinstance(part.text, Var):

@@ -33,7 +33,7 @@ class AlreadyThere(StoreError):
     """A file that would have been overwritten."""
 
     code = "key/exists"
-    text = "{where} is there already and was not touched: take another name, or ask to replace it"
+    text = "{where} is there already and was not touched: take another name{advice}"
 
 
 class OpenToOthers(StoreError):
@@ -80,7 +80,7 @@ def write_private(path: Path, data: bytes, *, replace: bool) -> None:
                 _claim(path, beside)
             beside.replace(path)
         except FileExistsError:
-            raise AlreadyThere(where=str(path)) from None
+            raise AlreadyThere(where=str(path), advice="") from None
         finally:
             beside.unlink(missing_ok=True)
         _flush_folder(path.parent)

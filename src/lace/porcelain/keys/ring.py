@@ -104,7 +104,7 @@ class Keyring:
         """Keep a secret. To change its passphrase, load it and replace it by itself."""
         if not replace and self._has(name):
             # Said before the half second that a passphrase takes; write_private is what decides.
-            raise AlreadyThere(where=str(self._path(name)))
+            raise self._already_there(name)
         self._keep(name, write_keyfile(secret, passphrase, token_bytes(SALT_BYTES), self.log_n), replace)
 
     def load(self, name: str, passphrase: str | None = None) -> Secret:
@@ -171,7 +171,7 @@ class Keyring:
                 parsed.unlock()  # its verifier can be checked at once
             there = read_private(self._path(name), MAX_KEYFILE_BYTES, any_mode=True)
             if there is not None and there != keyfile and not replace:
-                raise AlreadyThere(where=str(self._path(name)))
+                raise self._already_there(name)
             if there != keyfile:
                 missing[name] = keyfile
         for name, keyfile in missing.items():
@@ -207,6 +207,13 @@ class Keyring:
         if raw is None:
             raise NoSuchKey(name=name, where=str(self.folder))
         return raw, parse_keyfile(raw, f"key {name!r} in {self.folder}")
+
+    def _already_there(self, name: str) -> AlreadyThere:
+        advice = (
+            f", or delete the key for good with `lace key rm {name}` first; `lace key import` and `lace key"
+            " restore` can replace it: --replace, or replace=True"
+        )
+        return AlreadyThere(where=str(self._path(name)), advice=advice)
 
     def _keep(self, name: str, keyfile: bytes, replace: bool) -> None:
         make_private_folder(self.folder)

@@ -31,7 +31,7 @@ from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.policies.parse import GivenPolicy, read_policy
 from lace.porcelain.server.faults import find_server_fault, refuse_server
-from lace.porcelain.server.file import Given, ServerFile, ServerGroup, parse_served, read_server
+from lace.porcelain.server.file import COMMAND_LINE, Given, ServerFile, ServerGroup, parse_served, read_server
 from lace.porcelain.server.quotas import Bounds, DayLimits
 from lace.porcelain.server.visitors import Door, Visitor, Who
 from lace.text import Verifier
@@ -236,10 +236,11 @@ class _Arranging:
 
     def _fault(self, code: str, message: str, given: Given | None = None, **values: object) -> None:
         line, at = ("", None) if given is None else (given.line, given.at)
+        typed = self._file.name == COMMAND_LINE
         if at is not None and not at.line:
             # Of the command line: it has no place that one could look at.
-            line, at, message = "", None, f"{line}: {message}"
-        self._file.faults.append(find_server_fault(code, message, line, at, **values))
+            line, at, message, typed = "", None, f"{line}: {message}", True
+        self._file.faults.append(find_server_fault(code, message, line, at, typed=typed, **values))
 
     def _policy(self, group: ServerGroup) -> PolicyFile | None:
         """Read the policy of a group; a file that several groups name is read, and complained of, once."""

@@ -22,6 +22,12 @@ FAULTS: Final = {
     "serve/no-policy": "write a line such as: policy exchange.policy; `lace policy new` makes one",
     "serve/not-utf8": "write it as UTF-8",
 }
+TYPED: Final = {
+    "serve/file": "{advice}",
+    "serve/no-address": "name an address: lace serve tcp:127.0.0.1:4790",
+    "serve/no-policy": "give --policy FILE; `lace policy new` makes one",
+}
+"""What is said instead to whoever wrote no file, and typed the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +74,11 @@ class ServerRefused(Diagnosed, PolicyError):
 
 
 def find_server_fault(
-    code: str, message: str, line: str = "", at: Span | None = None, **values: object
+    code: str, message: str, line: str = "", at: Span | None = None, *, typed: bool = False, **values: object
 ) -> ServerFault:
-    """Make a fault about a stretch of a line; without one, about the file."""
-    note = FAULTS[code].format_map(values)
+    """Make a fault about a stretch of a line; without one, about the file, or about what was `typed`."""
+    notes = {**FAULTS, **TYPED} if typed else FAULTS
+    note = notes[code].format_map(values)
     if at is None:
         return ServerFault(code, message, note)
     utf16 = (len(line[: at.start].encode("utf-16-le")) // 2, len(line[: at.end].encode("utf-16-le")) // 2)

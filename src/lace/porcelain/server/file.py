@@ -280,7 +280,8 @@ class _Reader:
         return Span(number, start, end, self._offset + len(line[:start].encode()))
 
     def _fault(self, code: str, message: str, line: str, at: Span, **values: object) -> None:
-        self._file.faults.append(find_server_fault(code, message, line, at, **values))
+        typed = self._file.name == COMMAND_LINE
+        self._file.faults.append(find_server_fault(code, message, line, at, typed=typed, **values))
 
     def _read_line(self, number: int, line: str) -> None:
         # A value never begins with #, so behind a blank it begins a comment.

@@ -36,10 +36,12 @@ __all__ = ["WebSocketStream", "answer_upgrade", "ask_upgrade", "connect", "serve
 @asynccontextmanager
 async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator[Stream]:
     """Connect to a ws or wss address."""
+    # Read before anybody is called: files of ours that make no TLS are no fault of a peer's.
+    context = connecting_context(options.tls) if address.scheme == "wss" else None
     sock = await dial(address, options)
     try:
         async with asyncio.timeout(options.connect_seconds):
-            inner = await _secure(sock, address, options)
+            inner = await _secure(sock, address, context, options)
             try:
                 protocol = await ask_upgrade(inner, address, options)
             except BaseException:
@@ -99,13 +101,15 @@ class _Ours:
         return Proven(address, remote=name_of(sock), encrypted=ended, certificate=certificate)
 
 
-async def _secure(sock: socket.socket, address: Address, options: Options) -> Stream:
-    if address.scheme == "ws":
+async def _secure(
+    sock: socket.socket, address: Address, context: ssl.SSLContext | None, options: Options
+) -> Stream:
+    if context is None:
         return SocketStream(sock, Proven(str(address), remote=name_of(sock)), 0, options)
     remote = name_of(sock)
     reader, writer = await asyncio.open_connection(
         sock=sock,
-        ssl=connecting_context(options.tls),
+        ssl=context,
         server_hostname=options.tls.server_name or address.bare_host,
         limit=options.buffer_bytes,
     )
