@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from lace.cli.outcomes import describe_progress
-from lace.interlace import ExchangeLimits
-from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
+from lace.cli.outcomes import describe_progress, summary
+from lace.interlace import Cause, ExchangeLimits, InterlaceResult
+from lace.policy import NOTHING_EXPOSED
+from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, Standing, parse_policy
 from lace.stores import ReadOnly, SqliteStore
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run
@@ -220,6 +221,52 @@ def test_what_keeps_an_exchange_from_beginning_has_exit_codes_of_its_own(lace: R
 def test_a_record_elsewhere_is_named_in_full(lace: Run) -> None:
     done = lace("get", "abcdef", "--from", "unix:/x")
     assert (done.code, "[reference/not-in-full]" in done.err) == (3, True)
+
+
+def lines_after(standing: Standing) -> list[str]:
+    return summary(InterlaceResult(Cause.FIXED_POINT), standing, None)[3:]
+
+
+def test_preview_is_named_for_what_our_own_policy_holds_back_alone() -> None:
+    assert lines_after(Standing(3, 3, 3, None, advertised=3)) == ["for this peer: 3 of 3 records here"]
+    assert lines_after(Standing(3, 3, 2, None)) == [
+        "for this peer: 2 of 3 records here; the other one is not for it: `lace preview` says why"
+    ]
+    assert lines_after(Standing(3, 3, 2, None, passed_over=1)) == [
+        "for this peer: 2 of 3 records here",
+        "1 record that we would send is not selected by the peer's rules",
+    ]
+    assert lines_after(Standing(9, 9, 2, None, passed_over=3)) == [
+        "for this peer: 2 of 9 records here; 4 others are not for it: `lace preview` says why",
+        "3 records that we would send are not selected by the peer's rules",
+    ]
+
+
+def test_what_was_forgotten_here_is_told_and_not_asked_for() -> None:
+    told = lines_after(Standing(1, 1, 1, None, advertised=2, kept_out=1))
+    assert told[1:] == ["1 record of the peer was forgotten here and is not asked for"]
+
+
+@pytest.mark.parametrize("exposed", [True, False])
+def test_policies_with_nothing_in_common_do_not_end_in_silence(exposed: bool) -> None:
+    hint = "nothing in common: no record, here or there, is let through by both policies"
+    standing = Standing(1, 1, 0, None, 1) if exposed else Standing(1, 0, 0, NOTHING_EXPOSED)
+    assert lines_after(standing)[-1] == hint
+    assert hint not in lines_after(standing._replace(advertised=1))
+
+
+@pytest.mark.net
+def test_two_policies_that_select_different_groups_are_told_so(lace: Run, home: Path, address: str) -> None:
+    with Lace.open(home) as mine:
+        mine.put_records(notes("a", 1, group="v"))
+    (home / "other.policy").write_text(OPEN.replace("'u'", "'v'"))
+    done = lace("sync", address, "--policy", "other.policy")
+    assert (done.code, done.lines[0].startswith("converged")) == (0, True)
+    assert done.lines[-3:] == [
+        "for this peer: 0 of 1 record here",
+        "1 record that we would send is not selected by the peer's rules",
+        "nothing in common: no record, here or there, is let through by both policies",
+    ]
 
 
 def test_progress_is_told_in_a_few_words() -> None:
