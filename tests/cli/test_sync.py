@@ -242,6 +242,11 @@ def test_preview_is_named_for_what_our_own_policy_holds_back_alone() -> None:
     ]
 
 
+def test_a_store_without_records_is_told_to_be_empty() -> None:
+    told = lines_after(Standing(0, 0, 0, NOTHING_EXPOSED, advertised=2))
+    assert told == ["for this peer: there are no records here yet"]
+
+
 def test_what_was_forgotten_here_is_told_and_not_asked_for() -> None:
     told = lines_after(Standing(1, 1, 1, None, advertised=2, kept_out=1))
     assert told[1:] == ["1 record of the peer was forgotten here and is not asked for"]

@@ -110,6 +110,8 @@ def summary(
 
 
 def _tell_ours(standing: Standing) -> str:
+    if not standing.stored:
+        return "for this peer: there are no records here yet"
     here = f"{count(standing.stored, 'record')} here"
     if standing.words is not None and not standing.may_send:
         return f"for this peer: nothing of {here}, {standing.words}"
