@@ -125,6 +125,18 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
 
 
 @pytest.mark.net
+def test_who_is_shown_a_key_in_clear_is_told_what_both_can_do(run: Run, home: Path, there: Path) -> None:
+    assert run("key", "new", "you").code == run("init").code == 0
+    policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")
+    words = ("tcp:127.0.0.1:0", "--sign-as", "you", "--keys", keys, "--prove-in-clear")
+    with serving(there / "b", policy, *words) as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert (done.code, done.lines[0].partition(" ")[0]) == (4, "refused")
+        assert "let both sides say prove-in-clear (--prove-in-clear, " in done.lines[1]
+        assert run("sync", address, "--policy", policy, "--prove-in-clear").code == 0
+
+
+@pytest.mark.net
 def test_a_store_that_is_only_read_sends_and_is_noted_elsewhere(
     lace: Run, home: Path, there: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
