@@ -124,6 +124,28 @@ def test_over_tcp_both_prove_who_they_are_where_that_is_wanted(run: Run, home: P
 
 
 @pytest.mark.net
+def test_a_key_that_is_not_shown_in_clear_is_told_of_also_where_all_goes_well(
+    run: Run, home: Path, there: Path
+) -> None:
+    assert run("key", "new", "me").code == run("init").code == 0
+    policy, note = there / "open.policy", "lace: our key is not shown: this connection is in clear; --prove-"
+    with serving(there / "b", policy, "tcp:127.0.0.1:0", f"unix:{there}/socket") as (tcp, unix):
+        for words, withheld in (
+            ((tcp, "--sign-as", "me"), True),
+            ((unix, "--sign-as", "me"), False),
+            ((tcp,), False),
+        ):
+            done = run("sync", *words, "--policy", policy, "--json")
+            assert (done.code, note in done.err, done.values[0]["key_withheld"]) == (0, withheld, withheld)
+        done = run("follow", tcp, "--settled", "--sign-as", "me", "--policy", policy, "--json")
+        assert (done.code, note in done.err, done.values[0]["key_withheld"]) == (0, True, True)
+        got = run("get", "//u//b//b/0", "--from", tcp, "--sign-as", "me")
+        assert (got.code, note in got.err) == (0, True)
+        put = run("put", "--group", "u", "--app", "x", str(policy), "--to", tcp, "--sign-as", "me")
+        assert (put.code, note in put.err) == (0, True)
+
+
+@pytest.mark.net
 def test_who_is_shown_a_key_in_clear_is_told_what_both_can_do(run: Run, home: Path, there: Path) -> None:
     assert run("key", "new", "you").code == run("init").code == 0
     policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")

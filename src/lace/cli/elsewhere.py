@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
-from lace.cli.connecting import add_command, add_connecting, asked_for, check_address, introduced_by
+from lace.cli.connecting import (
+    add_command,
+    add_connecting,
+    asked_for,
+    check_address,
+    introduced_by,
+    note_withheld,
+)
 from lace.cli.output import count
 from lace.cli.policyfiles import load_policy
 
@@ -38,8 +45,10 @@ def fetch_first(call: Call, lace: Lace, operation: Module) -> int:
 
     address = check_address(call, call.args.origin)
     asked = asked_for(call)
+    introduced = introduced_by(address, asked)
+    note_withheld(call, introduced)
     result = fetch(lace.exchanges, address, operation, _policy(call), **asked)
-    return _code(call, result, introduced_by(address, asked))
+    return _code(call, result, introduced)
 
 
 def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
@@ -48,6 +57,8 @@ def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
 
     address = check_address(call, call.args.target)
     asked = asked_for(call)
+    introduced = introduced_by(address, asked)
+    note_withheld(call, introduced)
     report, result = deliver(lace.exchanges, address, records, _policy(call), **asked)
     out = call.out
     words = [f"{count(len(report.sent), 'record')} sent"]
@@ -58,7 +69,7 @@ def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
     if report.held_back:
         words.append(f"{len(report.held_back):,} asked for and held back")
     out.note(f"{address}: {', '.join(words)}")
-    return _code(call, result, introduced_by(address, asked))
+    return _code(call, result, introduced)
 
 
 def _policy(call: Call) -> PolicyFile | None:

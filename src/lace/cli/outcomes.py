@@ -136,6 +136,7 @@ def told_result(
         "address": address,
         "seconds": round(seconds, 3),
         "words": words_of(result, introduced),
+        "key_withheld": introduced.withheld,
         **result.to_json(),
     }
     if standing is not None:
