@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lace.cli.outcomes import describe_progress
-from lace.interlace import ExchangeLimits
-from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, parse_policy
+from lace.cli.outcomes import describe_progress, summary
+from lace.interlace import Cause, ExchangeLimits, InterlaceResult
+from lace.policy import NOTHING_EXPOSED
+from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, Standing, parse_policy
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run, only_read
 from tests.cli.servers import LACE, answering, serving
@@ -109,10 +110,9 @@ def test_who_is_turned_away_is_told_what_may_be_the_reason(
     with serving(there / "b", policy, place, "--deny", mine, "--prove-in-clear") as (address,):
         asked = ("sync", address, "--policy", policy, "--json")
         [told] = run(*asked, "--sign-as", "me", "--prove-in-clear").values
-        assert (told["outcome"], f"it may not serve {mine}, whom we proved to be" in told["words"]) == (
-            "refused",
-            True,
-        )
+        assert told["outcome"] == "refused"
+        assert f"not serve {mine}, whom we proved to be" in told["words"]
+        assert ("it may take no proofs in clear" in told["words"]) == (scheme == "tcp")
         assert run(*asked, "--sign-as", "you", "--prove-in-clear").code == 0
     with serving(there / "b", policy, place, "--allow", "proven") as (address,):
         done = run("sync", address, "--policy", policy)
@@ -157,6 +157,40 @@ def test_authorities_that_are_not_there_are_a_file_that_cannot_be_used(lace: Run
         words = (verb, "wss:127.0.0.1:1", "--policy", there / "open.policy", "--tls-ca", "missing.pem")
         done = lace(*words)
         assert (done.code, "missing.pem" in done.out + done.err) == (7, True)
+
+
+@pytest.mark.net
+def test_a_key_that_is_not_shown_in_clear_is_told_of_also_where_all_goes_well(
+    run: Run, home: Path, there: Path
+) -> None:
+    assert run("key", "new", "me").code == run("init").code == 0
+    policy, note = there / "open.policy", "lace: our key is not shown: this connection is in clear; --prove-"
+    with serving(there / "b", policy, "tcp:127.0.0.1:0", f"unix:{there}/socket") as (tcp, unix):
+        for words, withheld in (
+            ((tcp, "--sign-as", "me"), True),
+            ((unix, "--sign-as", "me"), False),
+            ((tcp,), False),
+        ):
+            done = run("sync", *words, "--policy", policy, "--json")
+            assert (done.code, note in done.err, done.values[0]["key_withheld"]) == (0, withheld, withheld)
+        done = run("follow", tcp, "--settled", "--sign-as", "me", "--policy", policy, "--json")
+        assert (done.code, note in done.err, done.values[0]["key_withheld"]) == (0, True, True)
+        got = run("get", "//u//b//b/0", "--from", tcp, "--sign-as", "me")
+        assert (got.code, note in got.err) == (0, True)
+        put = run("put", "--group", "u", "--app", "x", str(policy), "--to", tcp, "--sign-as", "me")
+        assert (put.code, note in put.err) == (0, True)
+
+
+@pytest.mark.net
+def test_who_is_shown_a_key_in_clear_is_told_what_both_can_do(run: Run, home: Path, there: Path) -> None:
+    assert run("key", "new", "you").code == run("init").code == 0
+    policy, keys = there / "open.policy", str(home.parent / "home/.config/lace/keys")
+    words = ("tcp:127.0.0.1:0", "--sign-as", "you", "--keys", keys, "--prove-in-clear")
+    with serving(there / "b", policy, *words) as (address,):
+        done = run("sync", address, "--policy", policy)
+        assert (done.code, done.lines[0].partition(" ")[0]) == (4, "refused")
+        assert "let both sides say prove-in-clear (--prove-in-clear, " in done.lines[1]
+        assert run("sync", address, "--policy", policy, "--prove-in-clear").code == 0
 
 
 @pytest.mark.net
@@ -250,6 +284,57 @@ def test_what_keeps_an_exchange_from_beginning_has_exit_codes_of_its_own(lace: R
 def test_a_record_elsewhere_is_named_in_full(lace: Run) -> None:
     done = lace("get", "abcdef", "--from", "unix:/x")
     assert (done.code, "[reference/not-in-full]" in done.err) == (3, True)
+
+
+def lines_after(standing: Standing) -> list[str]:
+    return summary(InterlaceResult(Cause.FIXED_POINT), standing, None)[3:]
+
+
+def test_preview_is_named_for_what_our_own_policy_holds_back_alone() -> None:
+    assert lines_after(Standing(3, 3, 3, None, advertised=3)) == ["for this peer: 3 of 3 records here"]
+    assert lines_after(Standing(3, 3, 2, None)) == [
+        "for this peer: 2 of 3 records here; the other one is not for it: `lace preview` says why"
+    ]
+    assert lines_after(Standing(3, 3, 2, None, passed_over=1)) == [
+        "for this peer: 2 of 3 records here",
+        "1 record that we would send is not selected by the peer's rules",
+    ]
+    assert lines_after(Standing(9, 9, 2, None, passed_over=3)) == [
+        "for this peer: 2 of 9 records here; 4 others are not for it: `lace preview` says why",
+        "3 records that we would send are not selected by the peer's rules",
+    ]
+
+
+def test_a_store_without_records_is_told_to_be_empty() -> None:
+    told = lines_after(Standing(0, 0, 0, NOTHING_EXPOSED, advertised=2))
+    assert told == ["for this peer: there are no records here yet"]
+
+
+def test_what_was_forgotten_here_is_told_and_not_asked_for() -> None:
+    told = lines_after(Standing(1, 1, 1, None, advertised=2, kept_out=1))
+    assert told[1:] == ["1 record of the peer was forgotten here and is not asked for"]
+
+
+@pytest.mark.parametrize("exposed", [True, False])
+def test_policies_with_nothing_in_common_do_not_end_in_silence(exposed: bool) -> None:
+    hint = "nothing in common: no record, here or there, is let through by both policies"
+    standing = Standing(1, 1, 0, None, 1) if exposed else Standing(1, 0, 0, NOTHING_EXPOSED)
+    assert lines_after(standing)[-1] == hint
+    assert hint not in lines_after(standing._replace(advertised=1))
+
+
+@pytest.mark.net
+def test_two_policies_that_select_different_groups_are_told_so(lace: Run, home: Path, address: str) -> None:
+    with Lace.open(home) as mine:
+        mine.put_records(notes("a", 1, group="v"))
+    (home / "other.policy").write_text(OPEN.replace("'u'", "'v'"))
+    done = lace("sync", address, "--policy", "other.policy")
+    assert (done.code, done.lines[0].startswith("converged")) == (0, True)
+    assert done.lines[-3:] == [
+        "for this peer: 0 of 1 record here",
+        "1 record that we would send is not selected by the peer's rules",
+        "nothing in common: no record, here or there, is let through by both policies",
+    ]
 
 
 def test_progress_is_told_in_a_few_words() -> None:

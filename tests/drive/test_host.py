@@ -258,6 +258,32 @@ def test_what_is_no_longer_there_is_said() -> None:
     assert out == [record.raw for record in MANY[:2]]
 
 
+def test_what_was_forgotten_here_is_not_asked_for_until_it_is_allowed() -> None:
+    stores = MemoryStore(), MemoryStore()
+    stores[1].forget([MANY[0].id])
+    pair = make_pair(MANY[:2], stores=stores)
+    pair.run()
+    assert ("MayRequest", MANY[0].id) not in [fact for block in pair.blocks(1) for fact in block.facts]
+    assert [(result.complete, result.rejected_hashes) for result in pair.results] == [(True, ())] * 2
+    assert pair.results[1].bytes_received == MANY[1].size
+    assert pair.sides[1].host.kept_out == {MANY[0].id}
+    stores[1].allow([MANY[0].id])
+    again = make_pair(stores=stores)
+    again.run()
+    assert again.results[1].received_hashes == (MANY[0].id,)
+    assert again.sides[1].host.kept_out == frozenset()
+
+
+def test_a_store_that_cannot_say_what_it_keeps_out_ends_the_exchange() -> None:
+    class Silent(MemoryStore):
+        def forgotten(self) -> list[RecordId]:
+            raise DamagedFile(where="memory", reason="a test says so")
+
+    pair = make_pair(MANY[:2], stores=(MemoryStore(), Silent()))
+    pair.run()
+    assert isinstance(pair.results[1].error, DamagedFile)
+
+
 def test_arrivals_are_one_commit_and_forgotten_ones_are_refused() -> None:
     store = MemoryStore()
     store.forget([MANY[1].id])

@@ -114,6 +114,26 @@ def test_a_policy_is_not_asked_what_it_could_not_change() -> None:
     assert hosts[1].asked == [Purpose.ADVERTISE, Purpose.REQUEST, Purpose.ADVERTISE]
 
 
+def test_what_was_forgotten_is_not_asked_for_in_one_process_either() -> None:
+    """The second loop goes on with an evaluation that was made to advertise."""
+    stores = MemoryStore(), MemoryStore()
+    forgotten, *others = [make_blob(b"%d" % number) for number in range(3)]
+    stores[0].put_many([forgotten, *others])
+    stores[1].forget([forgotten.id])
+    local = LocalLimits(request_records=1)
+    zero, one = (
+        Party(
+            Settings(index=index, module=module(ALL), dice=dice(index), local=local),
+            Host(store, exposure(EXPOSE_ALL)),
+        )
+        for index, store in enumerate(stores)
+    )
+    results = interlace_in_process(zero, one, Clock().now())
+    assert all(result.complete for result in results)
+    assert set(results[1].received_hashes) == {record.id for record in others}
+    assert (results[1].rejected_hashes, results[1].bytes_received) == ((), sum(each.size for each in others))
+
+
 def test_signers_are_proved_in_one_process_too() -> None:
     scenario = Scenario([make_blob(b"a")], [], (GROUP_U, GROUP_U), (None, None))
     zero, one = run_in_process(scenario, {"secret": SECRETS[0]})[0]

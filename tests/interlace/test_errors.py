@@ -347,9 +347,15 @@ def test_a_record_that_is_gone_is_reported_and_the_others_go_on() -> None:
     assert pair.ids(1) == {record.id for record in LEFT + RIGHT} - {lost}
 
 
-def test_a_record_that_was_forgotten_here_is_not_let_in() -> None:
+def test_a_record_that_was_forgotten_on_its_way_is_not_let_in() -> None:
     pair = make_pair(LEFT, RIGHT)
-    pair.stores[1].forget([LEFT[0].id])
+
+    def meddle(who: int, item: Any) -> list[Any]:
+        if who == 1 and isinstance(item, BlockReceived) and ("MayRequest", LEFT[0].id) in item.facts:
+            pair.stores[1].forget([LEFT[0].id])
+        return [item]
+
+    pair.meddle = meddle
     pair.run()
     assert pair.results[1].complete
     assert pair.results[1].rejected_hashes == (LEFT[0].id,)

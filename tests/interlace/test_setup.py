@@ -263,7 +263,10 @@ def test_in_clear_nobody_proves_anything_unless_told_to() -> None:
     assert all(result.complete and result.peer_verifier is None for result in pair.results)
     told = Link(transport="tcp:192.0.2.1:4790", prove_in_clear=True)
     pair = run(settings=({"secret": SECRETS[0], "link": told}, {"link": TCP}))
-    assert refused(pair) == "interlace/signer"
+    assert refused(pair) == "interlace/signer-in-clear"
+    # The peer broke no rule: it is refused, and told in our own words what both can do.
+    assert pair.results[1].cause is Cause.POLICY
+    assert "say prove-in-clear" in str(pair.results[1].error)
     pair = run(settings=({"secret": SECRETS[0], "link": told}, {"link": told}))
     assert pair.results[1].peer_verifier == SECRETS[0].verifier
 

@@ -137,6 +137,26 @@ def test_the_same_text_from_two_origins_is_not_the_same() -> None:
     assert chosen == [{"p", "q"}, set()]
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_the_peers_rules_pass_over_is_what_they_see_and_leave(side: int) -> None:
+    facts = [fact for at, group in enumerate(["X", "X", "Y", "Z"]) for fact in record(f"p{at}", group)]
+    local = "SelectHave(P) :- Field(P,'Group',_,'X').\nSelectHave(P) :- Field(P,'Group',_,'Y')."
+    peer = "SelectHave(P) :- Field(P,'Group',_,'X')."
+    advertised = "\nSelectAdvertised(P,S) :- Advertised(P,S)."
+    local, peer = local + advertised, peer + advertised
+
+    def passed_over(exposed: str, theirs: str, *restrictions: str) -> set[str]:
+        narrowed = tuple(read_restriction(each, "send") for each in restrictions)
+        ours = policy(local, theirs, expose(exposed), side=side, restrictions=narrowed)
+        return set(ours.evaluate(snapshot(facts)).passed_over())
+
+    assert passed_over(EXPOSE_ALL, ALL) == set()
+    assert passed_over(EXPOSE_ALL, peer) == {"p2"}
+    # What it cannot see is held back by our own exposure, and what a restriction takes by that.
+    assert passed_over(EXPOSE_X, peer) == set()
+    assert passed_over(EXPOSE_ALL, ALL, "AllowSend(P) :- Field(P,'Group',_,'Y').") == set()
+
+
 @pytest.mark.req("040-027", "040-010")
 def test_without_exposure_a_peer_still_sees_claims_and_runtime_facts() -> None:
     peer = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- AdvertisedField(P,S,'Group',_,'X'), Peer(S)."

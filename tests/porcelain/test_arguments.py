@@ -200,11 +200,20 @@ def test_keys_are_in_a_folder_that_may_be_text(tmp_path: Path) -> None:
 
 
 def test_an_event_loop_is_not_stopped(recwarn: pytest.WarningsRecorder) -> None:
-    async def call() -> None:
-        Lace().sync(NOWHERE, policy(OPEN))
+    lace = Lace()
+    made = lace.follow(NOWHERE, policy(OPEN))
 
-    with pytest.raises(InsideALoop, match=r"async with lace\.interlace"):
-        asyncio.run(call())
+    async def call(what: Callable[[], object]) -> None:
+        what()
+
+    calls: list[Callable[[], object]] = [
+        lambda: lace.sync(NOWHERE, policy(OPEN)),
+        lambda: lace.follow(NOWHERE, policy(OPEN)),
+        lambda: next(made),
+    ]
+    for each in calls:
+        with pytest.raises(InsideALoop, match=r"async with lace\.interlace"):
+            asyncio.run(call(each))
     assert not recwarn.list
 
 

@@ -118,8 +118,8 @@ def test_in_clear_nobody_names_anybody_unless_both_were_told_to(address: str) ->
     results, ends = hurry(run(True, True))
     assert [result.peer_verifier for result in results] == [NAMES[1], NAMES[0]]
     results, _ = hurry(run(True, False))
-    assert results[1].cause is Cause.PROTOCOL
-    assert results[1].error.code == "interlace/signer"
+    assert results[1].cause is Cause.POLICY
+    assert results[1].error.code == "interlace/signer-in-clear"
 
 
 async def meddled(change: Change, **more: Any) -> tuple[Any, Said]:
@@ -263,8 +263,9 @@ def test_behind_a_proxy_nothing_is_believed_that_was_not_said(
         "not from the proxy": Tls(public_certificate=certificate, proxies=("192.0.2.7",)),
     }[why]
     results, facts = asyncio.run(through_front(secure, Options(tls=tls), secure, scheme="ws"))
-    assert results[1].error.code == "interlace/signer"
-    assert facts[1].encrypted is (why == "another certificate")
+    encrypted = why == "another certificate"
+    assert results[1].error.code == ("interlace/signer" if encrypted else "interlace/signer-in-clear")
+    assert facts[1].encrypted is encrypted
     assert not any(result.complete for result in results)
 
 

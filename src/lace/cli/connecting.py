@@ -131,6 +131,12 @@ def introduced_by(address: str, asked: Asked) -> Introduction:
     return introduce(address, asked.get("sign"), prove_in_clear=asked.get("prove_in_clear", False))
 
 
+def note_withheld(call: Call, introduced: Introduction) -> None:
+    """Say that a key was given and is not shown: who gave one expects to be known."""
+    if introduced.withheld:
+        call.out.note("our key is not shown: this connection is in clear; --prove-in-clear shows it")
+
+
 def on_end_signals(end: Callable[[], None]) -> None:
     """Call something on SIGINT and SIGTERM, in the loop that runs; outside the main thread there are none."""
     import asyncio

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call
-from lace.cli.connecting import add_command, add_connecting, asked_for, check_address, introduced_by
+from lace.cli.connecting import (
+    add_command,
+    add_connecting,
+    asked_for,
+    check_address,
+    introduced_by,
+    note_withheld,
+)
 from lace.cli.output import count
 from lace.cli.policyfiles import load_policy
 
@@ -38,8 +45,10 @@ def fetch_first(call: Call, lace: Lace, operation: Module) -> int:
 
     address = check_address(call, call.args.origin)
     asked = asked_for(call)
+    introduced = introduced_by(address, asked)
+    note_withheld(call, introduced)
     result = fetch(lace.exchanges, address, operation, _policy(call), **asked)
-    return _code(call, result, introduced_by(address, asked))
+    return _code(call, result, introduced)
 
 
 def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
@@ -52,10 +61,12 @@ def deliver_then(call: Call, lace: Lace, records: Iterable[RecordId]) -> int:
 
     address = check_address(call, call.args.target)
     asked = asked_for(call)
+    introduced = introduced_by(address, asked)
+    note_withheld(call, introduced)
     report, result = deliver(lace.exchanges, address, records, _policy(call), **asked)
     before = [] if not report.not_wanted else _there_before(lace, report.not_wanted, address, result)
     not_wanted = [record for record in report.not_wanted if record not in set(before)]
-    outcome, words = outcome_of(result), words_of(result, introduced_by(address, asked))
+    outcome, words = outcome_of(result), words_of(result, introduced)
     if outcome is Outcome.CONVERGED and (not_wanted or report.held_back):
         outcome = Outcome.INCOMPLETE
     if call.out.as_json:

@@ -13,6 +13,7 @@ from lace.cli.connecting import (
     asked_for,
     check_address,
     introduced_by,
+    note_withheld,
     on_end_signals,
 )
 from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
@@ -42,11 +43,13 @@ def _run(call: Call) -> int:
     policy, asked = chosen_policy(call), asked_for(call)
     with open_joined(call) as lace:
         call.out.kept = "what came until then is stored"
+        introduced = introduced_by(address, asked)
+        note_withheld(call, introduced)
         try:
             code = asyncio.run(
                 _follow(
                     call,
-                    _Telling(call, lace, introduced_by(address, asked)),
+                    _Telling(call, lace, introduced),
                     lambda: lace.interlace(address, policy, stays_open=True, **asked),
                 )
             )
@@ -103,7 +106,7 @@ class _Telling:
         told: dict[str, Any]
         match event:
             case Connected(address, remote):
-                told = {"address": address, "remote": remote}
+                told = {"address": address, "remote": remote, "key_withheld": self._introduced.withheld}
                 self._say("connected", f"connected to {address} ({remote})", told)
             case PlanChanged(plan, peer, epoch):
                 told = {"plan": plan, "peer": peer, "epoch": epoch}

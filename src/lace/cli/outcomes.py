@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lace.porcelain import ExchangeProgress, Introduction, Lace, Standing
 
 SHOWN = 5
+NOTHING_IN_COMMON = "nothing in common: no record, here or there, is let through by both policies"
 _PHASES = {
     "begin": "connecting", "setup": "setup", "renew": "setup", "hello": "hello", "prepare": "policy",
     "select": "policy", "advertise": "comparing", "reconcile": "comparing", "ask": "comparing",
@@ -94,17 +95,34 @@ def summary(
             error = result.rejections[record]
             lines.append(f"  {record}: {error} [{error.code}]")
     if standing is not None and outcome is not Outcome.REFUSED:
-        lines.append(_tell_standing(standing))
+        lines.append(_tell_ours(standing))
+        if standing.passed_over:
+            are = "is" if standing.passed_over == 1 else "are"
+            ours = f"{count(standing.passed_over, 'record')} that we would send"
+            lines.append(f"{ours} {are} not selected by the peer's rules")
+        if standing.kept_out:
+            was, is_ = ("was", "is") if standing.kept_out == 1 else ("were", "are")
+            theirs = f"{count(standing.kept_out, 'record')} of the peer"
+            lines.append(f"{theirs} {was} forgotten here and {is_} not asked for")
+        if outcome is Outcome.CONVERGED and not standing.may_send and not standing.advertised:
+            lines.append(NOTHING_IN_COMMON)
     return lines
 
 
-def _tell_standing(standing: Standing) -> str:
-    if standing.words is not None:
-        return f"for this peer: nothing of {count(standing.stored, 'record')} here, {standing.words}"
-    kept = standing.stored - standing.may_send
-    others = "the other one is" if kept == 1 else f"the other {kept:,} are"
-    why = f"; {others} not for it: `lace preview` says why" if kept else ""
-    return f"for this peer: {standing.may_send:,} of {count(standing.stored, 'record')} here{why}"
+def _tell_ours(standing: Standing) -> str:
+    if not standing.stored:
+        return "for this peer: there are no records here yet"
+    here = f"{count(standing.stored, 'record')} here"
+    if standing.words is not None and not standing.may_send:
+        return f"for this peer: nothing of {here}, {standing.words}"
+    # What the peer's own rules pass over is not our policy's doing, and `lace preview` does not know them.
+    held = standing.stored - standing.may_send - standing.passed_over
+    if standing.passed_over:
+        others = "1 other is" if held == 1 else f"{held:,} others are"
+    else:
+        others = "the other one is" if held == 1 else f"the other {held:,} are"
+    why = f"; {others} not for it: `lace preview` says why" if held else ""
+    return f"for this peer: {standing.may_send:,} of {here}{why}"
 
 
 def told_result(
@@ -118,6 +136,7 @@ def told_result(
         "address": address,
         "seconds": round(seconds, 3),
         "words": words_of(result, introduced),
+        "key_withheld": introduced.withheld,
         **result.to_json(),
     }
     if standing is not None:

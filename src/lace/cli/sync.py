@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address
+from lace.cli.connecting import CODES, add_command, add_connecting, asked_for, check_address, note_withheld
 from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import exchange_bar, summary, told_result, write_moved
 from lace.cli.policyfiles import chosen_policy
@@ -63,6 +63,7 @@ def _run(call: Call) -> int:
             asked["tap"] = tap
             began = time.monotonic()
             exchange = lace.interlace(address, policy, **asked)
+            note_withheld(call, exchange.introduced)
 
             def progress(now: ExchangeProgress) -> None:
                 out.kept = "what came until then is stored"

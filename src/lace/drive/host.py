@@ -34,6 +34,7 @@ from lace.interlace import (
     OwnAdvertisements,
     PlanAgreed,
     Prepared,
+    Purpose,
     RecordsSent,
     RecordsStored,
     Schema,
@@ -67,6 +68,8 @@ class Evaluation:
     decision: Decision
     have: frozenset[str]
     facts: DatabaseVersion
+    kept_out: frozenset[str] = frozenset()
+    """What the policy would ask for, and the store would not let in."""
 
     @property
     def may_send(self) -> frozenset[str]:
@@ -76,7 +79,8 @@ class Evaluation:
     @property
     def may_request(self) -> frozenset[str]:
         """The extension of `MayRequest`."""
-        return self.decision.may_request
+        wanted, kept_out = self.decision.may_request, self.kept_out
+        return wanted - kept_out if kept_out else wanted
 
     @property
     def has(self) -> Callable[[str], bool]:
@@ -141,6 +145,8 @@ class Host:
         """What this exchange stored since somebody asked for news."""
         self.decision: Decision | None = None
         """The last one."""
+        self.kept_out: frozenset[str] = frozenset()
+        """What was not asked for at the last evaluation for that, because it was forgotten here."""
 
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
         """Compile the local policy of a plan, and look up what is remembered of the link."""
@@ -184,10 +190,22 @@ class Host:
         try:
             snapshot = self._snapshots.take(need.runtime, self._advertised)
             facts = self._snapshots.facts  # others may add to them while this one evaluates
-            self.decision = self._policy.evaluate(snapshot)
+            self.decision = decision = self._policy.evaluate(snapshot)
+            have = self._snapshots.have
+            if need.purpose is Purpose.REQUEST:
+                self.kept_out = self.keeps_out(decision.may_request - have)
+                return Evaluated(Evaluation(decision, have, facts, self.kept_out))
         except LaceError as error:
             return EvaluationFailed(error)
-        return Evaluated(Evaluation(self.decision, self._snapshots.have, facts))
+        return Evaluated(Evaluation(decision, have, facts))
+
+    def keeps_out(self, wanted: Collection[str]) -> frozenset[str]:
+        """Return those of some records that the store would not let in: their bytes would come for nothing.
+
+        That is a receive restriction of ours (PROFILE 8: such "stay local"). What is allowed again changes no
+        version of a store, so it is asked each time.
+        """
+        return frozenset(self.store.forgotten()).intersection(wanted) if wanted else frozenset()
 
     def arrive(self, record: Record) -> None:
         """Take a validated record; it is stored with the others of its batch."""

@@ -136,6 +136,13 @@ class Party:
         except StoreError as error:
             raise _Stopped(error) from None
 
+    def keeps_out(self, wanted: list[str]) -> frozenset[str]:
+        """Return those of some records that the store would not let in."""
+        try:
+            return self.host.keeps_out(wanted)
+        except StoreError as error:
+            raise _Stopped(error) from None
+
     def has_everything(self) -> bool:
         """Tell whether all that the peer advertises is there, so that no policy could request any of it.
 
@@ -230,8 +237,10 @@ def _choose(party: Party) -> list[str]:
     party.exchange.round.reconciled = True
     if party.has_everything():
         return []
-    evaluation = party.evaluate(Purpose.REQUEST)
-    return requestable(party.exchange, evaluation)[: party.settings.local.request_records]
+    wanted = requestable(party.exchange, party.evaluate(Purpose.REQUEST))
+    # The evaluation may be one that was made to advertise, which does not know what the store keeps out.
+    kept_out = party.keeps_out(wanted)
+    return [each for each in wanted if each not in kept_out][: party.settings.local.request_records]
 
 
 @dataclass

@@ -63,7 +63,7 @@ from lace.interlace.events import (
     Unchecked,
     Wake,
 )
-from lace.interlace.hello import SignerNotProven, VerifierMismatch
+from lace.interlace.hello import SignerInClear, SignerNotProven, VerifierMismatch
 from lace.interlace.limits import ExchangeLimit, ExchangeLimits, LocalLimits, OversizedBlock, TransferLimit
 from lace.interlace.machine import InterlaceMachine, needs_another_loop
 from lace.interlace.meeting import Met, Parted, meet
@@ -127,8 +127,8 @@ __all__ = [
     "RecordReceived",
     "RecordsEnded", "RecordsSent", "RecordsStored", "RequestBlock", "ResourceReceived", "RootMismatch",
     "RoundTimeout", "Schema", "SchemaTooNarrow", "SendBlock", "SendRecords", "SendResource", "Settings",
-    "SetupBlock", "ShutSending", "SignerNotProven", "SortedEntries", "StoreFailed", "StoreRecord",
-    "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "Unchecked",
+    "SetupBlock", "ShutSending", "SignerInClear", "SignerNotProven", "SortedEntries", "StoreFailed",
+    "StoreRecord", "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "Unchecked",
     "VerifierMismatch", "Wake",
     "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of",
     "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",

@@ -11,7 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from lace.errors import RemoteProtocolError
+from lace.errors import PolicyError, RemoteProtocolError
 from lace.interlace.blocks import SETUP_NONCE
 from lace.interlace.claims import Schema
 from lace.interlace.events import HelloBlock, Moment, Output, PlanAgreed, SendBlock, SendResource
@@ -32,6 +32,17 @@ class SignerNotProven(RemoteProtocolError):
 
     code = "interlace/signer"
     text = "the peer names {verifier} as its signer, and {reason}"
+
+
+class SignerInClear(PolicyError):
+    """A proof on a connection in clear, where we were not told to take any; the peer broke no rule."""
+
+    code = "interlace/signer-in-clear"
+    text = (
+        "the peer shows the key {verifier} on a connection in clear, where a relay could not be seen, and we"
+        " take no proofs there; let both sides say prove-in-clear (--prove-in-clear, prove_in_clear=True), or"
+        " meet over wss or unix"
+    )
 
 
 class VerifierMismatch(RemoteProtocolError):
@@ -100,10 +111,11 @@ def _check_signer(exchange: Exchange, offer: Offer) -> Verifier | None:
     if offer.signer is None:
         return None
     shown = offer.signer[:60]
-    if not exchange.settings.link.may_prove:
-        raise SignerNotProven(verifier=shown, reason="on this transport a relay could not be seen")
     if offer.proof is None:
         raise SignerNotProven(verifier=shown, reason="gives no proof")
+    # PROFILE 9: "neither sends nor accepts `HelloSigner` unless it was told to": it was, and we were not.
+    if not exchange.settings.link.may_prove:
+        raise SignerInClear(verifier=shown)
     if not _has_nonces(exchange):
         raise SignerNotProven(verifier=shown, reason="a proof needs a nonce of both sides")
     if not is_proof(_digest(exchange, 1 - exchange.settings.index), offer.signer, offer.proof):

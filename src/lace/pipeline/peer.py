@@ -201,6 +201,10 @@ class LakePeer(LakeStore):
             self._known = KnownIds(self.snapshot)
         return record_id in self._known
 
+    def forgotten(self) -> list[RecordId]:
+        """Return what the tables keep out, in text order, as it was read with their version."""
+        return sorted(map(RecordId, self._refused))
+
     def find(self, prefix: str, limit: int = 10) -> list[RecordId]:
         """Return up to `limit` ids that begin so, in text order."""
         found = {*super().find(prefix, limit), *self.inbox.find(prefix, limit)}

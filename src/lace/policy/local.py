@@ -116,6 +116,16 @@ class Decision:
         have, advertised = self._lowered.exported(index)
         return self._results[index].facts(have), self._results[index].facts(advertised)
 
+    def passed_over(self) -> frozenset[str]:
+        """Return the records that our operand selects and the peer's does not, though it can see them."""
+        lowered = self._lowered
+        (ours, _), (theirs, _) = lowered.exported(lowered.side), lowered.exported(lowered.peer_index)
+        if self._result.count(ours) == self._result.count(MAY_SEND):
+            return frozenset()  # a part of the one is the other, so nothing was passed over
+        chosen = {values[0] for values in self._results[lowered.peer_index].lookup(theirs, (None,))}
+        found = (values[0] for values in self._result.lookup(ours, (None,)))
+        return frozenset(each for each in found if each not in chosen and self.view.shows(each))
+
     @property
     def words(self) -> str | None:
         """What a person should be told about the view, where there is something to tell."""

@@ -239,10 +239,11 @@ class Exchanging:
     ) -> Iterator[Followed]:
         """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
         from lace.porcelain.exchanges.following import follow_in_thread
-        from lace.porcelain.exchanges.interlacing import check_asked
+        from lace.porcelain.exchanges.interlacing import check_asked, check_no_loop
         from lace.porcelain.exchanges.peerpolicy import given_policies
 
         check_asked(asked)
+        check_no_loop()
         self._check_noting()
         # Read now: whoever calls is told what is wrong, and not who iterates.
         ours = given_policies(policy)

@@ -21,8 +21,8 @@ from lace.porcelain import (
     follow,
     follow_in_thread,
 )
-from lace.transports import BadTls, NotReached, Options, Stream
-from tests.porcelain.talking import ALICE, Answering, ids, interlacing, notes, stocked
+from lace.transports import BadTls, NotReached, Options, Proven, Stream, exchange
+from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, interlacing, notes, policy, stocked
 
 QUICK = Backoff(first_seconds=0.001, most_seconds=0.004)
 
@@ -71,6 +71,27 @@ def test_what_is_lost_is_begun_again_until_it_is_stopped() -> None:
     assert [event.retry_seconds is None for event in ends] == [False, False, False, True]
     assert sum(isinstance(event, Connected) for event in seen) == 2
     assert sum(isinstance(event, RecordArrived) for event in seen) == 2
+
+
+def test_a_proof_that_we_do_not_take_is_the_end() -> None:
+    class Proving(Answering):
+        async def serve(self, stream: Stream) -> None:
+            link = stream.proven.link(prove_in_clear=True)
+            ours, choices = policy(OPEN), ExchangeChoices(secret=BOB)
+            await exchange(stream, self.lace.exchanges.begin(ours, link, index=1, choices=choices))
+
+    clear = Proven("tcp:192.0.2.1:4790")
+    answering = Proving(proven=(clear, clear))
+
+    async def run() -> Disconnected:
+        async for event in follow(lambda: interlacing(Lace(), answering, stays_open=True), backoff=QUICK):
+            if isinstance(event, Disconnected):
+                return event
+        raise AssertionError("it was never over")
+
+    over = asyncio.run(run())
+    assert over.error is not None
+    assert (over.error.code, over.retry_seconds) == ("interlace/signer-in-clear", None)
 
 
 def test_what_trying_again_cannot_mend_is_the_end() -> None:

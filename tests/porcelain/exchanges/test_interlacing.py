@@ -118,6 +118,19 @@ def test_a_script_is_told_the_progress_and_the_result() -> None:
     assert (standing.stored, standing.exposed, standing.may_send) == (9, 9, 5)
 
 
+def test_a_standing_tells_what_our_policy_holds_back_from_what_the_peers_rules_leave() -> None:
+    wide = OPEN.replace(", Field(P,'Group',_,'u')", "").replace(", AdvertisedField(P,S,'Group',_,'u')", "")
+    answering = Answering(stocked(notes("a", 3)))
+    ours = stocked(notes("b", 2) + notes("c", 4, group="v"))
+    ours.forget(notes("a", 1)[0].id)
+    exchange = make(ours, answering, wide)
+    assert run_sync(exchange).complete
+    standing = exchange.standing()
+    assert standing is not None
+    assert (standing.stored, standing.may_send, standing.passed_over) == (8, 4, 4)
+    assert (standing.advertised, standing.kept_out) == (5, 1)
+
+
 def test_proofs_of_who_is_who_make_a_link() -> None:
     answering = Answering(choices=ExchangeChoices(secret=BOB))
     result = run_sync(make(Lace(), answering, sign=ALICE, expected=BOB.verifier))

@@ -72,7 +72,18 @@ def test_who_closes_at_once_may_not_want_us_from_here_or_have_no_room() -> None:
         (introduce("unix:/s"), "we proved nothing (--sign-as, or sign=, shows a key)"),
         (introduce("tcp:example.com", KEY), "our key was not shown on a connection in clear"),
         (introduce("ws:example.com", KEY), "our key was not shown on a connection in clear"),
-        (introduce("tcp:example.com", KEY, prove_in_clear=True), f"it may not serve {KEY.verifier}, whom we"),
+        (
+            introduce("tcp:example.com", KEY, prove_in_clear=True),
+            f"clear), not serve {KEY.verifier}, whom we",
+        ),
+        (
+            introduce("ws:example.com", KEY, prove_in_clear=True),
+            ": it may take no proofs in clear (its --prove-",
+        ),
+        (
+            introduce("wss:example.com", KEY, prove_in_clear=True),
+            f": it may not serve {KEY.verifier}, whom we",
+        ),
         (introduce("wss:example.com", KEY), f"it may not serve {KEY.verifier}, whom we proved to be"),
         (introduce("stdio", KEY), f"it may not serve {KEY.verifier}, whom we proved to be"),
     ],

@@ -97,6 +97,15 @@ def test_what_was_forgotten_while_it_waited_is_not_folded(waters: Path) -> None:
     assert count_waiting(open_lake(waters)) == 0
 
 
+def test_what_a_lake_has_forgotten_is_not_asked_for(waters: Path) -> None:
+    more = notes("more", 2)
+    erase(open_lake(waters), [more[0].id], forget=True)
+    with JoinedLake.join(waters) as lake:
+        result = run_sync(interlacing(lake, Answering(stocked(more))))
+        assert (result.received_hashes, result.rejected_hashes) == ((more[1].id,), ())
+        assert result.bytes_received == more[1].size
+
+
 def test_a_lake_goes_on_with_its_newest_version_between_two_exchanges(waters: Path) -> None:
     more = notes("more", 4)
     with JoinedLake.join(waters, max_resident=300) as lake:

@@ -278,6 +278,13 @@ class PolicyHost(Host):
         self._guard.evaluated(seconds)
         return answer
 
+    def passed_over(self) -> frozenset[str]:
+        """Return what is here and for the peer by the last decision of ours, and not by its own rules."""
+        if self.decision is None:
+            return frozenset()
+        with self._sharing.held():
+            return self.decision.passed_over() & self.have
+
     def _admit(self, size: int) -> None:
         self._guard.store(size)
 

@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 from lace.drive import Observed, RoundEnded
 from lace.errors import LaceError
 from lace.interlace import Cause, InterlaceResult
-from lace.porcelain.exchanges.interlacing import Interlacing
+from lace.porcelain.exchanges.interlacing import Interlacing, check_no_loop
 from lace.text import Verifier
 from lace.transports import BadTls, NotReached, NoWebSockets, TransportError
 
@@ -150,6 +150,7 @@ async def _finish_at(stop: asyncio.Event, exchange: Interlacing) -> None:
 
 def follow_in_thread(make: Callable[[], Interlacing], backoff: Backoff | None = None) -> Iterator[Followed]:
     """Yield what happens for a script; closing the iterator ends the exchange."""
+    check_no_loop()  # whoever iterates waits in this thread, wherever the iterator was made
     told: SimpleQueue[Followed | BaseException | None] = SimpleQueue()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

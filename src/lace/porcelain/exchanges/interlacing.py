@@ -90,7 +90,7 @@ class ExchangeProgress(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What of our own records was for the peer, by the last evaluation."""
+    """What of our own records was for the peer by the last evaluation, and of its records for us."""
 
     stored: int
     exposed: int
@@ -98,6 +98,12 @@ class Standing(NamedTuple):
     may_send: int
     words: str | None
     """What a person should be told about that."""
+    passed_over: int = 0
+    """How many our rules select, and the peer's, which can see them, do not."""
+    advertised: int = 0
+    """How many records the peer is known to advertise."""
+    kept_out: int = 0
+    """How many of those are not asked for because they were forgotten here."""
 
 
 class Interlacing:
@@ -224,14 +230,22 @@ class Interlacing:
         self._pump.post(lambda: end.change_policy(other))
 
     def standing(self) -> Standing | None:
-        """Return what of our records was for the peer; None before anything was evaluated."""
-        host = None if self._end is None else self._end.host
-        if host is None or host.decision is None:
+        """Return what was for the peer of ours, and for us of its; None before anything was evaluated."""
+        end = self._end
+        decision = None if end is None else end.host.decision
+        if end is None or decision is None:
             return None
-        decision, stored = host.decision, len(host.have)
-        seen = decision.view.records
-        exposed = stored if seen is None else len(seen)
-        return Standing(stored, exposed, len(decision.may_send), decision.words)
+        host, agreed = end.host, end.side.machine.exchange.epoch.agreed
+        stored, seen = len(host.have), decision.view.records
+        return Standing(
+            stored,
+            stored if seen is None else len(seen),
+            len(decision.may_send & host.have),
+            decision.words,
+            len(host.passed_over()),
+            0 if agreed is None else len(agreed.advertised.claims),
+            len(host.kept_out),
+        )
 
     def progress(self) -> ExchangeProgress:
         """Look how far the exchange has come; it goes on meanwhile."""

@@ -86,6 +86,8 @@ class Introduction(NamedTuple):
     """Whom we prove to be, where we do."""
     withheld: bool = False
     """Whether we have a key and did not show it: the connection is in clear."""
+    in_clear: bool = False
+    """Whether we showed it on a connection in clear, where the peer must be told to take it."""
 
 
 def introduce(address: str, sign: Secret | None = None, *, prove_in_clear: bool = False) -> Introduction:
@@ -99,8 +101,10 @@ def introduce(address: str, sign: Secret | None = None, *, prove_in_clear: bool 
     if sign is None:
         return Introduction()
     scheme = address.partition(":")[0]
-    shown = Link(transport=address, encrypted=scheme == "wss", prove_in_clear=prove_in_clear).may_prove
-    return Introduction(sign.verifier) if shown else Introduction(withheld=True)
+    safe = Link(transport=address, encrypted=scheme == "wss").may_prove
+    if not safe and not prove_in_clear:
+        return Introduction(withheld=True)
+    return Introduction(sign.verifier, in_clear=not safe)
 
 
 def words_of(result: InterlaceResult, introduced: Introduction | None = None) -> str | None:
@@ -131,6 +135,11 @@ def _perhaps(introduced: Introduction | None) -> str:
     """Say what a peer may have against us."""
     if introduced is None:
         return "it may not serve us, or have no policy for us"
+    if introduced.verifier is not None and introduced.in_clear:
+        return (
+            f"it may take no proofs in clear (its --prove-in-clear), not serve {introduced.verifier}, whom we"
+            " proved to be, or have no policy for it"
+        )
     if introduced.verifier is not None:
         return f"it may not serve {introduced.verifier}, whom we proved to be, or have no policy for it"
     if introduced.withheld:
