@@ -48,6 +48,26 @@ def test_what_was_tapped_is_played_again_byte_for_byte(lace: Run, home: Path) ->
     assert "stored 5 records" in lace("import", "--store", "c", capture).out
 
 
+@pytest.mark.net
+def test_a_replay_of_laces_that_were_in_step_asks_for_the_records_they_had(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    other = Lace()
+    with Lace.open(home) as mine:
+        for each in (mine, other):
+            each.put_records(notes("a", 3))
+    with answering(home / "socket", kept_open(other)) as where:
+        assert lace("sync", where, "--policy", "open.policy", "--capture", "step.capture").code == 0
+    done = lace("replay", "step.capture")
+    hint = "what its side sent: give --records FILE with the records that the accepting side had"
+    assert (done.code, done.lines[-1]) == (5, f"hint: the fresh store has only {hint}")
+    assert lace("replay", "step.capture", "--json").values[0]["hint"].endswith(hint)
+    assert lace("replay", "step.capture", "--play", "accepting").lines[-1].endswith("the connecting side had")
+    assert lace("export", "all.records").code == 0
+    done = lace("replay", "step.capture", "--records", "all.records")
+    assert (done.code, done.lines[-1]) == (0, "every answer is the captured one, byte for byte")
+    assert lace("replay", "step.capture", "--records", "all.records", "--json").values[0]["hint"] is None
+
+
 def test_a_file_that_is_no_capture_is_refused(lace: Run, home: Path) -> None:
     (home / "x").write_text("hello")
     done = lace("replay", "x")

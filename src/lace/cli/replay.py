@@ -24,7 +24,7 @@ def _arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--records", metavar="FILE", action="append", default=[],
-        help="records that the fresh store has besides those that its side sent",
+        help="records that the fresh store has besides those that its side sent: all that this side had",
     )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def _run(call: Call) -> int:
         observe=observe,
     )
     if out.as_json:
-        out.value({"events": events, **_summed(played)})
+        out.value({"events": events, **_summed(played), "hint": _hint(call, played)})
     else:
         _write(call, played)
     return 1 if played.result is None else EXIT_CODES[outcome_of(played.result)]
@@ -122,14 +122,32 @@ def _write(call: Call, played: Replay) -> None:
         out.line("every answer is the captured one, byte for byte")
     else:
         out.line(f"from byte {played.differs_at:,} on the answers are others: {played.differs}")
+    hint = _hint(call, played)
+    if hint is not None:
+        out.line(f"hint: {hint}")
+
+
+def _hint(call: Call, played: Replay) -> str | None:
+    """Say what most likely made a replay fail whose answers are others than the captured ones."""
+    from lace.porcelain import Outcome, outcome_of
+
+    # Where it ends well in other words, something else differs, such as a proof that only a key can make.
+    well = played.result is not None and outcome_of(played.result) is Outcome.CONVERGED
+    if played.differs_at is None or well:
+        return None
+    # Laces that were in step sent each other nothing, so that nothing of what they had is in a capture.
+    side = "accepting" if call.args.play == "connecting" else "connecting"
+    has = "what its side sent and what --records gave" if call.args.records else "what its side sent"
+    return f"the fresh store has only {has}: give --records FILE with the records that the {side} side had"
 
 
 COMMAND = Command(
     "replay",
     "play one side of a capture against a fresh machine and store",
     "Nothing is connected to and no store is touched. The machine takes the part of the other side: its "
-    "operand, its nonce and its clock are in the capture, and its records are those that it sent. The same "
-    "capture gives the same report. Ends like `lace sync`.",
+    "operand, its nonce and its clock are in the capture, and its records are those that it sent. What it "
+    "had besides comes from --records FILE, such as an export: without it a capture of laces that were in "
+    "step ends as a peer error. The same capture gives the same report. Ends like `lace sync`.",
     ("lace replay talk.capture --play accepting",),
     _arguments,
     _run,
