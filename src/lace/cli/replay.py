@@ -128,8 +128,12 @@ def _write(call: Call, played: Replay) -> None:
 
 
 def _hint(call: Call, played: Replay) -> str | None:
-    """Say what most likely made the answers others than the captured ones, where they are."""
-    if played.differs_at is None:
+    """Say what most likely made a replay fail whose answers are others than the captured ones."""
+    from lace.porcelain import Outcome, outcome_of
+
+    # Where it ends well in other words, something else differs, such as a proof that only a key can make.
+    well = played.result is not None and outcome_of(played.result) is Outcome.CONVERGED
+    if played.differs_at is None or well:
         return None
     # Laces that were in step sent each other nothing, so that nothing of what they had is in a capture.
     side = "accepting" if call.args.play == "connecting" else "connecting"
