@@ -59,6 +59,8 @@ BEFORE = (
 def shell(line: str, folder: Path) -> None:
     bins = str(Path(sys.executable).parent)
     world = {"PATH": os.pathsep.join([bins, os.environ["PATH"]]), "HOME": str(folder)}
+    # What is tested is what lies here, also where another checkout is installed.
+    world["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     world["SPARK_CONF_DIR"] = os.environ["SPARK_CONF_DIR"]
     done = subprocess.run(
         line, shell=True, cwd=folder, env=world, capture_output=True, text=True, check=False
@@ -89,6 +91,14 @@ def test_the_examples_of_a_verb_run(
     copytree(stocked, tmp_path / "copy")
     for line in command.examples:
         shell(line, tmp_path / "copy")
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("name", ["put", "get", "sync", "follow", "preview", "why-send", "why-not-send"])
+def test_what_people_try_first_runs_in_a_lace_with_nothing_in_it(tmp_path: Path, name: str) -> None:
+    shell("lace init", tmp_path)
+    for line in {path[0]: command for path, command in VERBS}[name].examples:
+        shell(line, tmp_path)
 
 
 @pytest.mark.parametrize(("text", "size"), [("1", 1), ("64k", 65536), ("16M", 16 << 20), ("2g", 2 << 30)])

@@ -157,8 +157,9 @@ COMMAND = Command(
     f"want; twice ends it at once. {CODES} That is how the last try ended. With --json one object a line. "
     "With --lake what came is folded into the tables of the lake at the end.",
     (
-        "lace follow stdio --settled --policy both.policy --command lace serve stdio --store copy"
-        " --policy both.policy",
+        "lace policy new group mine.policy --set town=u && lace init other",
+        "lace follow stdio --settled --policy mine.policy --command lace serve stdio --store other"
+        " --policy mine.policy",
     ),
     _arguments,
     _run,

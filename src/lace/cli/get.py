@@ -111,7 +111,11 @@ COMMAND = Command(
     "write the data of a record",
     "With --json: the fields, and the data as `text` where it is UTF-8 and else as `base64`; --raw then "
     "needs --out.",
-    ("lace get //u//notes//first", "lace get //u//notes//first --headers"),
+    (
+        "echo hi | lace put --group u --app notes --name first -",
+        "lace get //u//notes//first",
+        "lace get //u//notes//first --headers",
+    ),
     _arguments,
     _run,
 )

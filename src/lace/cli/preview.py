@@ -110,9 +110,10 @@ COMMAND = Command(
     "Nothing is sent and nobody is asked: the policies are evaluated over this lace as it is. What is held "
     "back is shown by the section that holds it. Over a large lake Spark decides. With --json one object.",
     (
+        "echo hi | lace put --group u --app notes --name first -",
         "lace policy new group mine.policy --set town=u",
         "lace preview --policy mine.policy --as anonymous",
-        "lace preview --policy mine.policy --as me --json",
+        "lace key new bob && lace preview --policy mine.policy --as bob --json",
         "lace lake init waters && lace preview --lake waters --policy mine.policy",
     ),
     _arguments,

@@ -277,10 +277,11 @@ COMMAND = Command(
     "an earlier exchange, makes the exit code 1, incomplete. With --json: an object for each file, and with "
     "--to one more that says what was sent, there before, not wanted and held back.",
     (
-        "lace put hello.txt",
-        "lace put --group u --app notes --name first --header 'Tag: new' --sign hello.txt",
+        "echo hello > hello.txt && lace put hello.txt",
+        "lace key new alice",
+        "lace put --group u --app notes --name first --header 'Tag: new' --key alice hello.txt",
         "echo hi | lace put --group u --app notes --name second --link 'reply //u//notes//first' -",
-        "lace put --group u --app docs papers",
+        "mkdir -p papers && cp hello.txt papers && lace put --group u --app docs papers",
     ),
     _arguments,
     _run,

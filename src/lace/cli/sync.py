@@ -93,7 +93,11 @@ COMMAND = Command(
     "What is wanted, and what the other may see, is said by a policy; without one everything is wanted and "
     f"nothing is shown. What came is stored, whatever happens then. {CODES} With --json one object. With "
     "--lake what came is kept at once in the inbox of the lake, and folded into its tables at the end.",
-    ("lace sync stdio --policy both.policy --command lace serve stdio --store copy --policy both.policy",),
+    (
+        "echo hi | lace put --group u --app notes --name first -",
+        "lace policy new group mine.policy --set town=u && lace init other",
+        "lace sync stdio --policy mine.policy --command lace serve stdio --store other --policy mine.policy",
+    ),
     _arguments,
     _run,
 )

@@ -32,6 +32,7 @@ COMMAND = Command(
     "For each side's selector, each expose section and each restriction that does not agree: how far its "
     "rules hold, and the atom that fails. Exit code 1 where the record may be sent.",
     (
+        "echo hi | lace put --group u --app notes --name first -",
         "lace policy new group town.policy",
         "lace why-not-send //u//notes//first --peer anonymous --policy town.policy",
     ),

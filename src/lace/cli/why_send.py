@@ -49,6 +49,7 @@ COMMAND = Command(
     "what exposes the record to the peer's. "
     "Exit code 1 where the record is not sent.",
     (
+        "echo hi | lace put --group u --app notes --name first -",
         "lace policy new group mine.policy --set town=u",
         "lace why-send //u//notes//first --peer anonymous --policy mine.policy",
     ),
