@@ -57,7 +57,7 @@ LACE_GROUPS = {
     "Take away": "rm forget allow forgotten find_forgotten",
     "Before an exchange": "preview why_send why_not_send rehearse",
     "Exchange": "sync follow interlace serve fetch deliver exchanges",
-    "After an exchange": "history exchange why_sent forget_history note_exchange kept",
+    "After an exchange": "history exchange why_sent forget_history history_gaps note_exchange kept",
 }
 
 CHAPTERS = (

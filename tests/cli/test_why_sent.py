@@ -48,10 +48,35 @@ def test_one_peer_and_few_explanations(noted: Run) -> None:
 def test_what_never_left_says_so_and_whence_it_came(noted: Run) -> None:
     stranger = "P." + "0" * 43 + ".H3"
     done = noted("why-sent", stranger)
-    assert (done.code, done.lines) == (1, [f"{stranger} never left, as far as the history goes"])
+    assert (done.code, done.lines[0]) == (1, f"{stranger} never left, as far as the history goes")
+    assert done.lines[1:] == ["the record is not here, and the history does not know it"]
     assert noted("why-sent", FIRST.id, "--peer", "nobody").code == 1
     [value] = noted("why-sent", stranger, "--json").values
-    assert value == {"record": stranger, "sent": False, "sendings": [], "others": []}
+    assert value == {
+        "record": stranger,
+        "here": False,
+        "sent": False,
+        "forgotten_until": None,
+        "converged": 0,
+        "sendings": [],
+        "others": [],
+    }
+
+
+def test_what_was_forgotten_is_not_called_never_noted(noted: Run) -> None:
+    assert noted("history", "--forget-before", "2100-01-01").code == 0
+    done = noted("why-sent", FIRST.id)
+    assert done.code == 1
+    assert "no exchange was noted" not in done.out
+    assert done.lines[-1].startswith("what was noted until 20")
+    [value] = noted("why-sent", FIRST.id, "--json").values
+    assert (value["here"], value["sent"], value["forgotten_until"] is None) == (True, False, False)
+    assert "was forgotten" in noted("history", "--peer", "nobody").err
+
+
+def test_a_record_that_was_removed_is_found_by_the_beginning_of_its_id(noted: Run) -> None:
+    assert noted("rm", FIRST.id).code == 0
+    assert noted("why-sent", FIRST.id[:10]).lines[0] == f"{FIRST.id} left 2 times"
 
 
 def test_what_came_is_told_with_whom_it_came_from(lace: Run, home: Path) -> None:
@@ -61,7 +86,7 @@ def test_what_came_is_told_with_whom_it_came_from(lace: Run, home: Path) -> None
         here.forget(OTHER.id)
         exchange(End(here, secret=SECRETS[0], address="ws://a/interlace"), End(there, secret=SECRETS[1]))
     done = lace("why-sent", FIRST.id)
-    assert (done.code, len(done.lines)) == (1, 2)
+    assert (done.code, done.lines[2:]) == (1, ["the record is here"])
     assert done.lines[1].endswith(f": it came from {SECRETS[1].verifier} through ws://a/interlace")
     assert "and was rejected: " in lace("why-sent", OTHER.id).lines[1]
     [value] = lace("why-sent", OTHER.id, "--json").values

@@ -204,3 +204,35 @@ class HistoryContract:
         assert history.begin(Beginning(at(9))) == going + 1, "no number is given twice"
         assert history.forget_before(at(10)) == 1
         assert history.forget_before(at(10)) == 0
+
+    def test_it_keeps_how_far_it_was_cut(self, history: History) -> None:
+        assert history.forgotten_until() is None
+        over, going = history.begin(Beginning(at(0))), history.begin(Beginning(at(1)))
+        history.note(over, [agreement(), leaving(1, IDS[0]), Left(1, IDS[:1], 9)])
+        history.note(over, [Ending(at(4), "fixed-point", None, None, Sums())])
+        history.note(going, [agreement(), leaving(1, IDS[1], second=6)])
+        history.forget_before(at(2))
+        assert history.forgotten_until() is None, "nothing was that old"
+        history.forget_before(at(5))
+        assert history.forgotten_until() == at(4), "what was forgotten, not what might have been"
+        history.forget_before(at(50))
+        assert history.forgotten_until() == at(6)
+        history.forget_before(at(3))
+        assert history.forgotten_until() == at(6), "it never was cut less"
+
+    def test_ids_are_found_by_their_beginning(self, history: History) -> None:
+        number = history.begin(Beginning(at(0)))
+        history.note(number, [agreement(), leaving(1, *IDS[:2]), Came(at(3), 1, 1, IDS[2:3])])
+        history.note(number, [Rejected(at(4), 1, 2, IDS[3], "a/b", "words")])
+        assert history.find(IDS[0]) == history.find(IDS[0][2:]) == [IDS[0]]
+        assert history.find(IDS[0][:4]) == sorted(each for each in IDS[:4] if each.startswith(IDS[0][:4]))
+        assert history.find(IDS[3]) == [IDS[3]]
+        assert history.find(IDS[4]) == []
+        assert history.find(IDS[0][:2], limit=1) == sorted(IDS[:4])[:1]
+
+    def test_nothing_in_force_is_not_the_same_as_nothing_noted(self, history: History) -> None:
+        number = history.begin(Beginning(at(0)))
+        history.note(number, [agreement(1, in_force=InForce()), agreement(2, in_force=InForce(noted=False))])
+        first, second = history.exchange(number).agreements
+        assert (first.in_force.noted, second.in_force.noted) == (True, False)
+        assert second.to_json()["noted"] is False

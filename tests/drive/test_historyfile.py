@@ -251,3 +251,26 @@ def test_rows_that_make_no_sense_are_named_in_a_list_and_in_a_search_too(path: P
         list(history.exchanges())
     with pytest.raises(UnreadableHistory):
         history.passages(IDS[0])
+
+
+def test_a_file_of_an_older_program_is_read_and_stays_one_that_it_reads(path: Path) -> None:
+    history = noted(path)
+    history.note(history.begin(Beginning(at(3))), [agreement(in_force=InForce())])
+    history.close()
+    connection = apsw.Connection(str(path))
+    # Older notes say nothing about whether sections were noted at all.
+    connection.execute("UPDATE agreement SET in_force = json_remove(in_force, '$.noted')")
+    connection.close()
+    older = FileHistory(path, read_only=True)
+    assert older.forgotten_until() is None
+    assert [older.exchange(n).agreements[0].in_force.noted for n in (1, 2)] == [True, False]
+    older.close()
+    again = FileHistory(path)
+    again.forget_before(at(9))
+    again.close()
+    assert FileHistory(path, read_only=True).forgotten_until() == at(2)
+    connection = apsw.Connection(str(path))
+    assert connection.execute("PRAGMA user_version").get == 1, "a higher number would lock it out"
+    connection.close()
+    assert FileHistory(path.with_name("none")).forgotten_until() is None
+    assert FileHistory(path.with_name("none")).find("P.") == []

@@ -103,17 +103,19 @@ def _run(call: Call) -> int:
             return 0
         peer = named_peer(call, args.peer)
         found = lace.history(peer=peer, since=args.since, plan=args.plan, limit=args.limit)
+        missing = lace.history_gaps()
         if out.as_json:
             for entry in found:
                 out.value(entry.to_json())
-            return 0
-        first = next(found, None)
-        if first is None:
+        elif (first := next(found, None)) is None:
             chosen = args.peer or args.since or args.plan
-            out.note("no such exchange was noted here" if chosen else "no exchange was noted here yet")
+            if chosen or not missing:
+                out.note("no such exchange was noted here" if chosen else "no exchange was noted here yet")
         else:
             head = ["exchange", "began", "with", "left", "came", "ended"]
             write_table(out, head, map(_row, chain([first], found)))
+        for words in missing:
+            out.note(words)
     return 0
 
 
@@ -222,8 +224,8 @@ COMMAND = Command(
     "What left and what came, to and from whom, under which plan, and how it ended; the newest first. "
     "`(+3?)` are records that were about to leave when their process ended. "
     "`lace why-sent` says why one record left. With --json one object a line. --forget-before "
-    "cuts it: nobody can be told of an older exchange any more, and records stay. An exchange whose process "
-    "was killed has no end: its line stays, without what moved.",
+    "cuts it: nobody can be told of an older exchange any more, only until when they are gone, and records "
+    "stay. An exchange whose process was killed has no end: its line stays, without what moved.",
     (
         "lace history",
         "lace history --since 3d --peer anonymous -n 20 --json",

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("address", metavar="ADDRESS", help="tcp:HOST:PORT, unix:PATH, ws:…, wss:…, or stdio")
     add_connecting(parser)
-    parser.add_argument("--report", action="store_true", help="name each record that moved, or did not")
+    parser.add_argument(
+        "--report", action="store_true",
+        help="name each record that moved, was rejected, or was asked for in vain; `lace preview` names "
+        "those that are not for this peer",
+    )  # fmt: skip
     parser.add_argument(
         "--capture", metavar="FILE", help="write what both sides say to a new file, for `lace replay`"
     )

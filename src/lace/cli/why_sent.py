@@ -28,17 +28,11 @@ def _run(call: Call) -> int:
     args, out = call.args, call.out
     with open_noted(call) as lace:
         found = lace.why_sent(args.record, peer=named_peer(call, args.peer), explain=args.explain)
-        noted = next(lace.history(limit=1), None) is not None
     if out.as_json:
         out.value(found.to_json())
     else:
         proofs = args.proof or args.full or args.depth is not None
-        head, *lines = found.lines(proofs=proofs, **chosen_size(call))
-        if not found.sendings:
-            to = " to this peer" if args.peer else ""
-            since = "" if noted else ": no exchange was noted here yet"
-            head = f"{found.record} never left{to}, as far as the history goes{since}"
-        for line in (head, *lines):
+        for line in found.lines(proofs=proofs, **chosen_size(call)):
             out.line(line)
     return 0 if found.sendings else 1
 
@@ -48,7 +42,8 @@ COMMAND = Command(
     "say every time that a record left, to whom and by whose rules",
     "The history keeps the rules and facts that decided, so that the answer stays the same when the policy "
     "file changes. It says whether the reason is as it was, or made again over a store that lost records "
-    "since; and whence the record came. Exit code 1 where it never left.",
+    "since; whence the record came; and what it cannot tell about, because it was cut or a lake converged. "
+    "Exit code 1 where it never left, as far as the history goes.",
     (
         "lace policy new group mine.policy --set town=u && lace init other",
         "lace sync stdio --policy mine.policy --command lace serve stdio --store other --policy mine.policy",

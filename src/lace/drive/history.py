@@ -4,6 +4,7 @@
     history.note(number, notes)         as things happen; `durable` before bytes leave
     history.exchanges(), .exchange(n)   what there was
     history.passages(record)            every time that one record moved
+    history.find(prefix)                ids that begin so, of whatever moved
     history.forget_before(time)         what nobody will ask about any more
 
 Rules of this file:
@@ -15,7 +16,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final, NewType, Protocol, TypeAlias
 
@@ -23,7 +24,7 @@ from lace.errors import Missing, Unavailable
 from lace.facts import Fact
 from lace.policy import Compose, Exposure, Restriction
 from lace.stores import Version
-from lace.text import LinkId, PlanId, Tai, Verifier
+from lace.text import LinkId, PlanId, RecordId, Tai, Verifier
 
 ExchangeNumber = NewType("ExchangeNumber", int)
 ANONYMOUS: Final = "anonymous"
@@ -84,17 +85,23 @@ class InForce:
     """Whether one expose section is enough for a record to be shown."""
     trusted: bool = False
     """Whether the viewer's rules read everything."""
+    noted: bool = True
+    """Whether anybody said what had a say: without, sections that are missing here mean nothing."""
 
     def of(self, role: Role) -> tuple[Section, ...]:
         """Return the sections of one role."""
         return tuple(section for section in self.sections if section.role is role)
 
 
+NOT_NOTED: Final = InForce(noted=False)
+"""Stands for whatever had a say and was not told."""
+
+
 def rules_in_force(exposure: Exposure | None, restrictions: Sequence[Restriction], viewer: str) -> InForce:
     """Return what an exposure and restrictions say about a viewer.
 
     >>> rules_in_force(None, (), "Opq_x")
-    InForce(sections=(), union=False, trusted=False)
+    InForce(sections=(), union=False, trusted=False, noted=True)
     """
     exposure = exposure or Exposure()
     sections = [Section(Role.EXPOSE, str(each.program)) for each in exposure.in_scope(viewer)]
@@ -133,7 +140,7 @@ class Agreement:
     viewer: str
     link_id: LinkId | None
     runtime: tuple[Fact, ...]
-    in_force: InForce = field(default_factory=InForce)
+    in_force: InForce = NOT_NOTED
 
     def to_json(self) -> dict[str, Any]:
         """Return what was agreed on as a program reads it."""
@@ -144,7 +151,7 @@ class Agreement:
             "here": self.here, "viewer": self.viewer, "link_id": self.link_id,
             "transcript": self.transcript, "operands": list(self.operands),
             "runtime": [list(fact) for fact in self.runtime], "sections": sections,
-            "union": self.in_force.union, "trusted": self.in_force.trusted,
+            "union": self.in_force.union, "trusted": self.in_force.trusted, "noted": self.in_force.noted,
         }  # fmt: skip
 
 
@@ -397,6 +404,14 @@ class History(Protocol):
 
     def passages(self, record: str) -> list[Passage]:
         """Return every time that a record left, came, or was asked for in vain, the oldest first."""
+        ...
+
+    def find(self, prefix: str, limit: int = 10) -> list[RecordId]:
+        """Return up to `limit` ids that begin so, in text order; the letter and its dot may be left out."""
+        ...
+
+    def forgotten_until(self) -> Tai | None:
+        """Return when the newest was noted of what was forgotten; None where nothing was."""
         ...
 
     def forget_before(self, time: Tai) -> int:

@@ -31,16 +31,18 @@ from lace.drive.historytables import (
     ENTRY_COLUMNS,
     KIND,
     STEPS,
+    find_ids,
     forget_before,
     read_account,
     read_entry,
+    read_forgotten,
     read_passage,
     write_lines,
     write_note,
 )
 from lace.errors import Corrupt, LaceError, StoreError
-from lace.stores import NotAStore, Reader, SideFile, StoreClosed, is_damaged, set_aside
-from lace.text import Tai
+from lace.stores import NotAStore, Reader, SideFile, StoreClosed, id_prefixes, is_damaged, set_aside
+from lace.text import RecordId, Tai
 
 PAGE: Final = 500
 
@@ -216,3 +218,17 @@ class FileHistory:
                 if gone is None or line in gone:
                     found.append(read_passage(row))
         return found
+
+    def find(self, prefix: str, limit: int = 10) -> list[RecordId]:
+        """Return up to `limit` ids that begin so, of whatever moved or was asked for in vain."""
+        if not self._there():
+            return []
+        with self._reading() as reader:
+            return sorted(map(RecordId, find_ids(reader, id_prefixes(prefix))))[:limit]
+
+    def forgotten_until(self) -> Tai | None:
+        """Return when the newest was noted of what was forgotten; None where nothing was."""
+        if not self._there():
+            return None
+        with self._reading() as reader:
+            return read_forgotten(reader)

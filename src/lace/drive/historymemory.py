@@ -26,7 +26,8 @@ from lace.drive.history import (
     Wanted,
     Way,
 )
-from lace.text import Tai
+from lace.stores import id_prefixes
+from lace.text import RecordId, Tai
 
 
 class MemoryHistory:
@@ -36,6 +37,7 @@ class MemoryHistory:
         self._lock = Lock()
         self._exchanges: dict[int, tuple[Beginning, list[Note]]] = {}
         self._begun = 0
+        self._forgotten_until: Tai | None = None
 
     def begin(self, beginning: Beginning) -> ExchangeNumber:
         """Give a new exchange its number."""
@@ -71,6 +73,17 @@ class MemoryHistory:
             found += _passages(ExchangeNumber(number), list(notes), record)
         return found
 
+    def find(self, prefix: str, limit: int = 10) -> list[RecordId]:
+        """Return up to `limit` ids that begin so, of whatever moved or was asked for in vain."""
+        starts = id_prefixes(prefix)
+        noted = [note for _, notes in list(self._exchanges.values()) for note in list(notes)]
+        found = {RecordId(each) for note in noted for each in _ids(note) if each.startswith(starts)}
+        return sorted(found)[:limit]
+
+    def forgotten_until(self) -> Tai | None:
+        """Return when the newest was noted of what was forgotten; None where nothing was."""
+        return self._forgotten_until
+
     def forget_before(self, time: Tai) -> int:
         """Forget what was noted before a time."""
         with self._lock:
@@ -79,6 +92,11 @@ class MemoryHistory:
                 for number, (_, notes) in self._exchanges.items()
                 if any(isinstance(note, Ending) and note.at < time for note in notes)
             ]
+            goes = Leaving | Came | Stayed | Rejected | Ending
+            noted = [n.at for _, notes in self._exchanges.values() for n in notes if isinstance(n, goes)]
+            newest = max((at for at in noted if at < time), default=None)
+            if newest is not None:
+                self._forgotten_until = max(newest, self._forgotten_until or newest)
             for number in over:
                 del self._exchanges[number]
             for _, notes in self._exchanges.values():
@@ -87,6 +105,16 @@ class MemoryHistory:
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
+
+
+def _ids(note: Note) -> tuple[str, ...]:
+    """Return the records that a note names."""
+    match note:
+        case Leaving() | Came() | Stayed():
+            return note.records
+        case Rejected():
+            return (note.record,)
+    return ()
 
 
 def _noted_since(notes: list[Note], time: Tai) -> list[Note]:

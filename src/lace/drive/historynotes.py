@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from lace.drive.history import (
+    NOT_NOTED,
     Agreement,
     Beginning,
     Came,
@@ -169,7 +170,7 @@ class ExchangeNotes:
             viewer=viewer,
             link_id=agreed.link_id,
             runtime=tuple(sorted(changed.runtime)),
-            in_force=InForce() if self._in_force is None else self._in_force(viewer),
+            in_force=NOT_NOTED if self._in_force is None else self._in_force(viewer),
         )
 
     def _end_round(self, result: InterlaceResult) -> None:

@@ -5,6 +5,7 @@ agreement   whose rules, for whose eyes; texts by id
 batch       records that fared alike, their ids in lines
 departure   what left of a batch that was about to
 text        lacegrams and transcripts, once for each content
+forgotten   until when what was noted is gone; there where something was forgotten
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from lace.drive.history import (
 )
 from lace.facts import parse_fact_line, write_fact_line
 from lace.stores import Reader, Row, Version, Writer
-from lace.text import lacegram_id
+from lace.text import Tai, lacegram_id, parse_tai
 
 KIND: Final = 0x4C616348  # "LacH"
 STEPS: Final = (
@@ -215,6 +216,7 @@ def _write_agreement(writer: Writer, number: ExchangeNumber, note: Agreement) ->
         "sections": [[each.role.value, each.name, keep(each.text)] for each in note.in_force.sections],
         "union": note.in_force.union,
         "trusted": note.in_force.trusted,
+        "noted": note.in_force.noted,
     }
     writer.insert(
         "INSERT INTO agreement(exchange, at, epoch, side, plan, zero, one, peer, here, viewer, link_id,"
@@ -244,12 +246,42 @@ _FORGET = (
 )
 
 
+_NEWEST_OLDER = """
+    SELECT max(at) FROM (
+        SELECT ended AS at FROM exchange WHERE ended < ?1 UNION ALL SELECT at FROM batch WHERE at < ?1)
+"""
+
+
 def forget_before(writer: Writer, time: str) -> int:
     """Delete what was noted before a time, and the texts that nothing needs then; count the exchanges."""
     ((count,),) = writer.rows("SELECT count(*) FROM exchange WHERE ended < ?", (time,))
+    ((newest,),) = writer.rows(_NEWEST_OLDER, (time,))
+    if newest is not None:
+        # Made when it is needed, so that earlier versions of this program go on with the file.
+        writer.insert("CREATE TABLE IF NOT EXISTS forgotten(until TEXT NOT NULL) STRICT")
+        newest = max(newest, read_forgotten(writer) or newest)
+        writer.insert("DELETE FROM forgotten")
+        writer.insert("INSERT INTO forgotten VALUES (?)", (newest,))
     for statement in _FORGET:
         writer.insert(statement, (time,) if "?1" in statement else ())
     return int(count)
+
+
+def read_forgotten(reader: Reader) -> Tai | None:
+    """Return until when what was noted is gone; None where nothing is."""
+    if not list(reader.rows("SELECT 1 FROM sqlite_schema WHERE name = 'forgotten'")):
+        return None
+    ((until,),) = reader.rows("SELECT max(until) FROM forgotten")
+    return None if until is None else parse_tai(until)
+
+
+def find_ids(reader: Reader, starts: Sequence[str]) -> set[str]:
+    """Return the ids that begin with one of these, of all that moved or was to."""
+    found: set[str] = set()
+    for start in starts:
+        for (ids,) in reader.rows("SELECT ids FROM batch WHERE instr(ids, ?)", (f"\n{start}",)):
+            found.update(each for each in read_lines(ids) if each.startswith(start))
+    return found
 
 
 def read_entry(reader: Reader, row: Row) -> ExchangeEntry:
@@ -305,7 +337,8 @@ def read_agreement(reader: Reader, row: Row) -> Agreement:
         viewer=viewer,
         link_id=link_id,
         runtime=tuple(map(parse_fact_line, runtime.split("\n"))) if runtime else (),
-        in_force=InForce(sections, told["union"], told["trusted"]),
+        # Where an older note has no section, nobody knows whether there was none.
+        in_force=InForce(sections, told["union"], told["trusted"], told.get("noted", bool(sections))),
     )
 
 

@@ -20,7 +20,7 @@ from lace.porcelain.arguments import (
     check_secret,
 )
 from lace.porcelain.clock import now_tai
-from lace.porcelain.reference import find_record
+from lace.porcelain.reference import CANDIDATES_SHOWN, ShortId, choose, find_record, parse_reference
 from lace.porcelain.times import parse_time
 from lace.stores import ReadOnly, Store, StoreClosed
 from lace.text import RecordId
@@ -145,6 +145,13 @@ class Exchanging:
         start = None if since is None else parse_time(since, now_tai())
         return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
 
+    def history_gaps(self) -> list[str]:
+        """Return what the history cannot tell about, in words: it was cut, or a lake converged."""
+        from lace.porcelain.reasons.sending import gaps
+        from lace.porcelain.reasons.whysent import count_converged
+
+        return list(gaps(self.kept.forgotten_until(), count_converged(self.store)))
+
     def forget_history(self, before: str) -> int:
         """Forget the exchanges that ended before a time that people type; return how many are gone.
 
@@ -178,10 +185,20 @@ class Exchanging:
         return why_sent(
             self.kept,
             self.store,
-            self.find(reference),
+            self._find_noted(reference),
             peer=peer,
             explain=EXPLAINED if count is None else count,
         )
+
+    def _find_noted(self, reference: str) -> RecordId:
+        """Return the id of the one record that text names, be it here or only in the history."""
+        check_reference(reference)
+        short = parse_reference(reference)
+        if not isinstance(short, ShortId):
+            return find_record(self.store, reference)
+        most = CANDIDATES_SHOWN + 1
+        found = {*self.store.find(short, most), *self.kept.find(short, most)}
+        return choose(short, sorted(found))
 
     def note_exchange(
         self, policy: PolicyFile | None = None, *, peer: str | None = None, address: str | None = None

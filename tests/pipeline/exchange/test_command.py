@@ -65,6 +65,24 @@ def test_a_lace_notes_what_left_and_came(tmp_path: Path) -> None:
         assert len(lace.why_sent(RECORDS[10].id).came) == 1
 
 
+def test_a_lake_says_that_its_history_knows_nothing_of_converging(run: Run, home: Path) -> None:
+    lake_of(home / "A", RECORDS[:4])
+    lake_of(home / "B", RECORDS[2:8])
+    (home / "all.policy").write_text(ALL)
+    assert run("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark").code == 0
+    words = (
+        "1 exchange by `lace lake converge` is in the table `exchanges`, without ids: this history cannot"
+        " tell about it"
+    )
+    why = run("why-sent", RECORDS[0].id, "--lake", "A")
+    assert (why.code, why.lines[1:]) == (1, ["the record is here", words])
+    assert "no exchange was noted" not in why.out
+    (told,) = run("why-sent", RECORDS[0].id, "--lake", "A", "--json").values
+    assert (told["sent"], told["converged"]) == (False, 1)
+    listed = run("history", "--lake", "A")
+    assert (listed.out, listed.err) == ("", f"lace: {words}\n")
+
+
 def test_what_is_missing_or_refused_is_said(run: Run, home: Path) -> None:
     lake_of(home / "A", RECORDS[:3])
     (home / "all.policy").write_text(ALL)

@@ -8,7 +8,7 @@ import pytest
 
 from lace.algebra import EvaluationLimits
 from lace.policy import OperandLimits
-from lace.porcelain import ExchangeChoices, JoinedLake, Lace, run_sync
+from lace.porcelain import ExchangeChoices, JoinedLake, Lace, Worth, run_sync
 from lace.record import Record
 from lace.text import RecordId
 from tests.porcelain.talking import Answering, ids, interlacing, notes, stocked
@@ -54,6 +54,17 @@ def waters(tmp_path: Path) -> Path:
         assert ids(laptop.store) == ALL - {record.id for record in HIDDEN}
         assert ids(lake.store) == ALL
     return place
+
+
+def test_why_an_erased_record_left_is_told_from_the_version_that_was_served(waters: Path) -> None:
+    record = OURS[0].id
+    erase(open_lake(waters), [record])
+    with JoinedLake.join(waters) as lake:
+        found = lake.why_sent(record)
+        (sending,) = found.sendings
+        assert not found.here
+        assert sending.proof is not None
+        assert sending.worth is Worth.AS_IT_WAS, sending.words
 
 
 def in_tables(place: Path) -> set[RecordId]:

@@ -34,9 +34,10 @@ def test_what_left_is_told_with_the_rules_that_let_it() -> None:
 
 def test_what_came_is_told_by_whom() -> None:
     found = exchanged().why_sent(OTHERS[0].id)
-    head, came = found.lines()
+    head, came, here = found.lines()
     assert head == f"{OTHERS[0].id} never left, as far as the history goes"
     assert came.endswith(": it came from somebody who proved nothing")
+    assert here == "the record is here"
     [other] = found.to_json()["others"]
     assert (other["exchange"], other["way"]) == (1, "came")
 

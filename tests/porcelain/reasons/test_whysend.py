@@ -77,3 +77,14 @@ def test_a_record_that_is_not_here_is_not_sent(lace: Lace) -> None:
     assert list(answer.lines()) == [f"{stranger} is not here, so it is not sent"]
     assert next(held.lines()) == "The record is not here."
     assert [told.to_json()["here"] for told in (answer, held)] == [False, False]
+
+
+def test_what_only_a_view_hides_is_said_to_go_to_whoever_names_it(lace: Lace) -> None:
+    hides = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}"
+    answer = lace.why_not_send("//home//notes//first", parse_policy(hides))
+    assert (answer.held_by, answer.only_hidden) == (("expose",), True)
+    assert list(answer.lines())[-1].startswith("It is hidden, and nothing holds it back: a peer whose rules")
+    assert answer.to_json()["only_hidden"] is True
+    held = lace.why_not_send("//home//notes//first", parse_policy(f"{hides}[send]\n{SEND}"))
+    assert (held.only_hidden, "[send] (policy:6):" in held.lines()) == (False, True)
+    assert not any("nothing holds it back" in line for line in held.lines())

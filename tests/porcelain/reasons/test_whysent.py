@@ -17,7 +17,7 @@ from lace.drive import (
     select_place,
     with_operation,
 )
-from lace.porcelain import Lace, Worth, parse_policy
+from lace.porcelain import Lace, NoSuchId, Worth, parse_policy
 from lace.record import Record, make_plex
 from tests.drive.histories import at
 from tests.interlace.pair import START, Clock
@@ -98,7 +98,7 @@ def test_what_was_removed_since_makes_it_a_reconstruction() -> None:
     left.lace.rm(SECOND.id)
     (sending,) = left.lace.why_sent(FIRST.id).sendings
     assert sending.worth is Worth.MADE_AGAIN
-    assert sending.words == ("1 record of that moment went since then: the reason is made again without",)
+    assert sending.words == ("1 record of that moment is no longer here",)
     assert sending.proof is not None
     left.lace.rm(leads.id)
     (sending,) = left.lace.why_sent(FIRST.id).sendings
@@ -111,6 +111,104 @@ def test_what_was_removed_since_makes_it_a_reconstruction() -> None:
     (sending,) = left.lace.why_sent(FIRST.id).sendings
     assert sending.words == ("the record is no longer here, and its facts went with it",)
     assert sending.agreement is not None
+
+
+def naming(*records: Record) -> str:
+    """A policy that asks for records by their ids."""
+    rules = "".join(f"SelectHave('{each.id}') :- true.\n" for each in records)
+    return f"[select]\n{rules}SelectAdvertised(P,S) :- Advertised(P,S).\n"
+
+
+def test_what_left_without_being_shown_says_so() -> None:
+    left = End(stocked(FIRST, OTHER), f"[select]\n{SELECT_ALL}")
+    exchange(left, End(policy=naming(FIRST)))
+    (sending,) = left.lace.why_sent(FIRST.id).sendings
+    assert (sending.worth, sending.words, sending.shown) == (Worth.AS_IT_WAS, (), False)
+    assert "  nothing was exposed to this peer; its rules named it by its id" in sending.lines()
+    told = sending.to_json()
+    assert (told["shown"], told["shown_by"], told["named"], told["rules"]) == (False, [], True, None)
+
+
+def test_a_hidden_record_that_left_is_told_from_one_that_was_shown() -> None:
+    policy = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}[expose to anyone]\n{EXPOSE_NOTES}"
+    wages = plex("wages", app="wages")
+    left = End(stocked(FIRST, wages, OTHER), policy)
+    exchange(left, End(policy=naming(FIRST, wages, OTHER)))
+    (shown,) = left.lace.why_sent(FIRST.id).sendings
+    assert (shown.shown, len(shown.shown_by)) == (True, 2)
+    assert not any("not shown" in line for line in shown.lines())
+    for record in (wages, OTHER):
+        (hidden,) = left.lace.why_sent(record.id).sendings
+        assert (hidden.worth, hidden.shown, hidden.shown_by) == (Worth.AS_IT_WAS, False, ())
+        assert "  not shown to this peer; its rules named it by its id" in hidden.lines()
+
+
+def test_a_hidden_record_that_a_link_led_to_is_told_as_such() -> None:
+    leads = plex("leads", link=OTHER)
+    left = End(stocked(OTHER, leads), f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}")
+    following = naming(leads).replace("true.\n", "true.\nSelectHave(P) :- RecordLink(_,_,_,_,P).\n")
+    exchange(left, End(policy=following))
+    (sending,) = left.lace.why_sent(OTHER.id).sendings
+    assert (sending.shown, sending.named) == (False, False)
+    told = "  not shown to this peer; its rules came by its id in another way, such as a link to it"
+    assert told in sending.lines()
+
+
+def test_of_a_record_that_is_gone_the_rules_are_told_and_what_is_unknown_is_null() -> None:
+    left = End(stocked(FIRST), TOWN)
+    exchange(left, End())
+    left.lace.rm(FIRST.id)
+    found = left.lace.why_sent(FIRST.id)
+    (sending,) = found.sendings
+    lines = list(sending.lines())
+    assert "  in force: [expose to anyone] (town.policy:4)" in lines
+    assert f"    {RULE}" in lines
+    peer = lines.index("  in force: the rules of the peer")
+    assert "    SelectHave(P) :- Have(P)." in lines[peer:]
+    told = sending.to_json()
+    assert (told["selected_by"], told["shown"], told["shown_by"], told["named"]) == (None, None, None, None)
+    assert [each["role"] for each in told["rules"]["sections"]] == ["select", "expose"]
+    assert "SelectHave(P) :- Have(P)." in told["rules"]["operands"]["peer"]
+    assert (found.here, found.to_json()["here"]) == (False, False)
+
+
+def test_a_record_that_is_gone_is_asked_for_by_the_beginning_of_its_id() -> None:
+    left = End(stocked(FIRST, SECOND), TOWN)
+    exchange(left, End())
+    left.lace.rm(FIRST.id)
+    assert left.lace.why_sent(FIRST.id[:9]).record == left.lace.why_sent(FIRST.id[2:9]).record == FIRST.id
+    assert left.lace.why_sent(SECOND.id[:9]).record == SECOND.id
+    with pytest.raises(NoSuchId):
+        left.lace.why_sent(OTHER.id[:9])
+
+
+def test_a_history_that_was_cut_says_how_far() -> None:
+    left = End(stocked(FIRST, OTHER), TOWN)
+    exchange(left, End())
+    assert left.lace.why_sent(OTHER.id).forgotten_until is None
+    left.lace.forget_history("2100-01-01")
+    found = left.lace.why_sent(FIRST.id)
+    assert found.sendings == ()
+    head, here, cut = found.lines()
+    assert (head, here) == (f"{FIRST.id} never left, as far as the history goes", "the record is here")
+    assert cut.startswith("what was noted until ")
+    assert cut.endswith("Z was forgotten (--forget-before)")
+    assert found.forgotten_until is not None
+    assert found.to_json()["forgotten_until"] == found.forgotten_until
+    exchange(left, End())
+    assert list(left.lace.why_sent(FIRST.id).lines())[-1] == cut, "there may be more times than are told"
+
+
+def test_a_record_that_is_here_is_told_from_one_that_nobody_has() -> None:
+    lace = stocked(OTHER)
+    assert list(lace.why_sent(OTHER.id).lines()) == [
+        f"{OTHER.id} never left, as far as the history goes: no exchange was noted here yet",
+        "the record is here",
+    ]
+    *_, unknown = lace.why_sent(FIRST.id).lines()
+    assert unknown == "the record is not here, and the history does not know it"
+    *_, unasked = lace.why_sent(FIRST.id, peer="anonymous").lines()
+    assert unasked == "the record is not here"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from lace.policy import (
     UnreadableFacts,
 )
 
-WARNINGS: Final = frozenset({"policy/nothing-exposed", "policy/viewer"})
+WARNINGS: Final = frozenset({"policy/hidden-not-held", "policy/nothing-exposed", "policy/viewer"})
 SCOPES: Final = ("o0_", "o1_")
 
 
@@ -71,6 +71,11 @@ FAULTS: Final = {
         "nothing is exposed to any peer",
         "a peer's rules then find nothing here, and get only what they name by its id; say [expose to …] or"
         " [expose selected]",
+    ),
+    "policy/hidden-not-held": Wording(
+        "[select] may select more than {section} shows, and no [send] section holds the rest back",
+        "a peer's rules get what they name by its id, or by a link that they may see, although it is hidden"
+        " from them; what must not leave is not selected, or held by a [send] section",
     ),
 }
 

@@ -58,6 +58,7 @@ from lace.porcelain.policies.file import (
     read_policy_text,
     refuse_policy,
 )
+from lace.porcelain.policies.hidden import find_hiding
 from lace.porcelain.rules.layout import COMMENT, Block, cut_blocks, join_blocks
 from lace.text import Verifier, parse_verifier
 
@@ -401,3 +402,6 @@ def _check_whole(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnostic]
             yield find_fault(SelectedNotExposable.code, *_at(lines, section.line - 1))
     if not policy.trusted and not any(each.header.detail != UNION for each in policy.of(EXPOSE)):
         yield find_fault("policy/nothing-exposed")
+    hiding = find_hiding(policy)
+    if hiding is not None:
+        yield find_fault("policy/hidden-not-held", *_at(lines, hiding.line - 1), section=hiding.header)

@@ -12,10 +12,10 @@ from enum import Enum
 from typing import Any, Final
 
 from lace.datalog import Proof, show_proof
-from lace.drive import Agreement, ExchangeEntry, Passage, Way
+from lace.drive import Agreement, ExchangeEntry, Passage, Role, Way
 from lace.porcelain.reasons.whysend import WIDTH
 from lace.porcelain.times import show_time
-from lace.text import RecordId
+from lace.text import RecordId, Tai
 
 _OTHERS: Final = {
     Way.CAME: "came from {peer}",
@@ -61,7 +61,17 @@ class Sending:
     selected_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """The rules of the two operands that selected the record: ours, then the peer's; several where an operand
     is composed of parts."""
+    shown: bool | None = None
+    """Whether the peer's rules could see the record; None where that is not known."""
     shown_by: tuple[Shown, ...] = ()
+    """By which sections, where they could."""
+    named: bool = False
+    """Whether the peer's rules hold the id of the record."""
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules that decided are told as they stand, because no reason was made of them."""
+        return self.agreement is not None and self.worth is Worth.NOT_MADE
 
     def to_json(self) -> dict[str, Any]:
         """Return the sending as a program reads it."""
@@ -72,8 +82,15 @@ class Sending:
             "address": entry.address, "plan": None if agreed is None else agreed.plan,
             "epoch": passage.epoch, "loop": passage.loop, "tick": passage.tick,
             "worth": self.worth.value, "words": list(self.words),
-            "selected_by": {"ours": list(self.selected_by[0]), "peer": list(self.selected_by[1])},
-            "shown_by": [{"section": each.section, "rule": each.rule} for each in self.shown_by],
+            "selected_by": None if self.proof is None else {
+                "ours": list(self.selected_by[0]), "peer": list(self.selected_by[1]),
+            },
+            "shown": self.shown,
+            "shown_by": None if self.shown is None else [
+                {"section": each.section, "rule": each.rule} for each in self.shown_by
+            ],
+            "named": None if self.proof is None else self.named,
+            "rules": None if agreed is None or not self.has_rules else _rules_to_json(agreed),
             "proof": self.proof and self.proof.to_json(),
         }  # fmt: skip
 
@@ -88,14 +105,53 @@ class Sending:
         for whose, rules in zip(("us", "the peer"), self.selected_by, strict=True):
             yield from (f"  selected by {whose}: {rule}" for rule in rules)
         yield from (f"  shown by {shown.section}: {shown.rule}" for shown in self.shown_by)
+        if self.shown is False:
+            yield f"  {self._why_unseen()}"
         if self.worth is Worth.NOT_ASKED:
             yield "  not explained: a larger number explains it (--explain, explain=)"
         else:
             words = f": {'; '.join(self.words)}" if self.words else ""
             yield f"  this reason is {self.worth.value}{words}"
+        if agreed is not None and self.has_rules:
+            yield from (f"  {line}" for line in _rules(agreed))
         if proofs and self.proof is not None:
             shown_proof = show_proof(self.proof, **{"width": WIDTH, **size})
             yield from (f"    {line}" for line in shown_proof.split("\n"))
+
+    def _why_unseen(self) -> str:
+        """Say how the peer's rules came to select a record that they did not see."""
+        none = self.agreement is not None and not self.agreement.in_force.of(Role.EXPOSE)
+        hidden = "nothing was exposed to this peer" if none else "not shown to this peer"
+        # A link or a field that they may see holds the id as well, and so does what the peer advertised.
+        other = "came by its id in another way, such as a link to it"
+        return f"{hidden}; its rules {'named it by its id' if self.named else other}"
+
+
+def _rules(agreed: Agreement) -> Iterator[str]:
+    """Yield the rules of both sides that decided."""
+    if not agreed.in_force.noted:
+        yield "what of our own policy had a say was not noted"
+    for section in agreed.in_force.sections:
+        yield f"in force: {section.name or f'[{section.role.value}]'}"
+        yield from (f"  {line}" for line in section.text.split("\n"))
+    if agreed.in_force.trusted:
+        yield "in force: the peer was trusted, and its rules read everything"
+    # The parts of ours are sections in force, where those were noted.
+    ours = [] if agreed.in_force.of(Role.SELECT) else [("us", agreed.operands[agreed.side])]
+    for side, text in (*ours, ("the peer", agreed.operands[1 - agreed.side])):
+        yield f"in force: the rules of {side}"
+        yield from (f"  {line}" for line in text.split("\n"))
+
+
+def _rules_to_json(agreed: Agreement) -> dict[str, Any]:
+    parts = agreed.in_force.sections
+    return {
+        "noted": agreed.in_force.noted,
+        "sections": [{"role": each.role.value, "where": each.name, "text": each.text} for each in parts],
+        "union": agreed.in_force.union,
+        "trusted": agreed.in_force.trusted,
+        "operands": {"ours": agreed.operands[agreed.side], "peer": agreed.operands[1 - agreed.side]},
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +163,16 @@ class WhySent:
     """The newest first."""
     others: tuple[tuple[Passage, ExchangeEntry], ...]
     """How it came, was rejected, or was asked for in vain; the oldest first."""
+    here: bool = False
+    """Whether the store has it."""
+    peer: str | None = None
+    """About whom alone it was asked."""
+    noted: bool = True
+    """Whether there is any exchange in the history."""
+    forgotten_until: Tai | None = None
+    """Until when what was noted is gone from the history; None where nothing is."""
+    converged: int = 0
+    """How many exchanges a lake had of which no ids were noted: the history cannot tell about them."""
 
     @property
     def came(self) -> tuple[tuple[Passage, ExchangeEntry], ...]:
@@ -116,19 +182,29 @@ class WhySent:
     def lines(self, *, proofs: bool = False, **size: int) -> Iterator[str]:
         """Yield the answer for people: each time that it left, with whole proofs where they are wanted."""
         times = "1 time" if len(self.sendings) == 1 else f"{len(self.sendings):,} times"
-        left = f"left {times}" if self.sendings else "never left, as far as the history goes"
-        yield f"{self.record} {left}"
+        to = " to this peer" if self.peer else ""
+        empty = not (self.noted or self.forgotten_until or self.converged)
+        since = ": no exchange was noted here yet" if empty else ""
+        never = f"never left{to}, as far as the history goes{since}"
+        yield f"{self.record} {f'left {times}' if self.sendings else never}"
         for sending in self.sendings:
             yield from sending.lines(proofs=proofs, **size)
         for passage, entry in self.others:
             words = _OTHERS[passage.way].format(peer=whom(entry), words=passage.words)
             yield f"exchange {passage.number}, {show_time(passage.at)}: it {words}"
+        if not self.sendings:
+            unknown = "" if self.others or self.peer else ", and the history does not know it"
+            yield "the record is here" if self.here else f"the record is not here{unknown}"
+        yield from gaps(self.forgotten_until, self.converged)
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a program reads it."""
         return {
             "record": self.record,
+            "here": self.here,
             "sent": bool(self.sendings),
+            "forgotten_until": self.forgotten_until,
+            "converged": self.converged,
             "sendings": [each.to_json() for each in self.sendings],
             "others": [
                 {
@@ -139,6 +215,19 @@ class WhySent:
                 for passage, entry in self.others
             ],
         }  # fmt: skip
+
+
+def gaps(forgotten_until: Tai | None, converged: int) -> Iterator[str]:
+    """Say what a history cannot tell about."""
+    if forgotten_until is not None:
+        yield f"what was noted until {show_time(forgotten_until)} was forgotten (--forget-before)"
+    if converged:
+        exchanges = "1 exchange" if converged == 1 else f"{converged:,} exchanges"
+        are, them = ("is", "it") if converged == 1 else ("are", "them")
+        yield (
+            f"{exchanges} by `lace lake converge` {are} in the table `exchanges`, without ids: this history"
+            f" cannot tell about {them}"
+        )
 
 
 def whom(entry: ExchangeEntry) -> str:

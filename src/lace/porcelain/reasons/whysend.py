@@ -19,6 +19,11 @@ from lace.text import RecordId
 WIDTH: Final = 400
 """How long a line gets: two or three record ids and a rule of some length."""
 
+NAMED: Final = (
+    "It is hidden, and nothing holds it back: a peer whose rules name it by its id, or by a link that they"
+    " may see, gets it. A [send] section would hold it."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class WhySend:
@@ -84,6 +89,11 @@ class WhyNotSend:
         """Whether it would be sent all the same."""
         return self.here and not self.reasons
 
+    @property
+    def only_hidden(self) -> bool:
+        """Whether nothing is against it but that the peer's rules do not see it: who names it gets it."""
+        return self.here and self.held_by == (BY_EXPOSE,)
+
     def lines(self, **size: int) -> Iterator[str]:
         """Yield the answer for people; `depth`, `breadth` and `width` are those of `show_why_not`."""
         if self.sent:
@@ -91,6 +101,8 @@ class WhyNotSend:
         if not self.here:
             yield "The record is not here."
         yield from self.obstacles(**size)
+        if self.only_hidden:
+            yield NAMED
 
     def obstacles(self, **size: int) -> Iterator[str]:
         """Yield what the policies have against it, line by line."""
@@ -110,6 +122,7 @@ class WhyNotSend:
             "sent": self.sent,
             "exposed": self.exposed,
             "held_by": list(self.held_by),
+            "only_hidden": self.only_hidden,
             "words": self.words,
             "expose": [{"where": where, **answer.to_json()} for where, answer in self.hidden_by],
             "reasons": [answer.to_json() for _, answer in self.reasons],

@@ -19,7 +19,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from lace.algebra import LIMITS
 from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
-from lace.drive import Account, Agreement, History, Passage, Role, Section, Way, is_peer
+from lace.drive import Account, Agreement, History, Passage, Role, Section, Wanted, Way, is_peer
 from lace.engines import Database
 from lace.errors import LaceError
 from lace.facts import Fact, Segment
@@ -48,6 +48,8 @@ from lace.text import RecordId
 ME: Final = "this lace"
 EXPLAINED: Final = 10
 """So many sendings are explained, the newest: each may have its own state of the store."""
+CONVERGED: Final = "exchanges"
+"""The table of a lake in which two lakes that converge note that they did."""
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
 
@@ -58,6 +60,24 @@ class Remembering(Protocol):
 
     def as_of(self, version: Version) -> Store | None:
         """Return the store in an earlier state; None where that cannot be had any more."""
+        ...
+
+
+class Counted(Protocol):
+    """A version of tables."""
+
+    def rows(self, table: str) -> int:
+        """Count the rows of a table."""
+        ...
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """A store of tables."""
+
+    @property
+    def snapshot(self) -> Counted:
+        """The version that is read."""
         ...
 
 
@@ -72,11 +92,26 @@ def why_sent(
             accounts[passage.number] = history.exchange(passage.number, records=False)
         if peer is None or is_peer(peer, accounts[passage.number].entry):
             passages.append(passage)
+    entries = history.exchanges(Wanted(limit=1))
     sendings = [_sending(each, accounts[each.number]) for each in reversed(passages) if each.way in _LEFT]
     reviewer = _Reviewer(store, record)
     explained = [reviewer.explain(each) for each in islice(sendings, explain)]
     others = tuple((each, accounts[each.number].entry) for each in passages if each.way not in _LEFT)
-    return WhySent(record, (*explained, *sendings[explain:]), others)
+    return WhySent(
+        record,
+        (*explained, *sendings[explain:]),
+        others,
+        here=store.has(record),
+        peer=peer,
+        noted=next(entries, None) is not None,
+        forgotten_until=history.forgotten_until(),
+        converged=count_converged(store),
+    )
+
+
+def count_converged(store: Store) -> int:
+    """Return how many exchanges a lake noted in its table, without the ids of what moved."""
+    return store.snapshot.rows(CONVERGED) if isinstance(store, Tabled) else 0
 
 
 def _sending(passage: Passage, account: Account) -> Sending:
@@ -109,7 +144,7 @@ class _Reviewer:
         agreed = sending.agreement
         if agreed is None:
             return replace(sending, worth=Worth.NOT_MADE, words=("the plan of this exchange was not noted",))
-        if not self._store.has(self._record):
+        if not self._is_known(sending.passage.version):
             words = ("the record is no longer here, and its facts went with it",)
             return replace(sending, worth=Worth.NOT_MADE, words=words)
         key = (agreed.operands, agreed.viewer, agreed.runtime, agreed.in_force, agreed.side)
@@ -122,8 +157,15 @@ class _Reviewer:
             self._known[(*key, sending.passage.tick, sending.passage.version)] = known
         return replace(
             sending, worth=known.worth, words=known.words, proof=known.proof,
-            selected_by=known.selected_by, shown_by=known.shown_by,
+            selected_by=known.selected_by, shown=known.shown, shown_by=known.shown_by, named=known.named,
         )  # fmt: skip
+
+    def _is_known(self, version: Version | None) -> bool:
+        """Tell whether the record is here, or in the version that was served then and can still be read."""
+        if self._store.has(self._record):
+            return True
+        then = _version_of(self._store, version)
+        return then is not None and then.has(self._record)
 
     def _review(self, sending: Sending, agreed: Agreement) -> Sending:
         past = self._past(sending.passage.version)
@@ -141,20 +183,25 @@ class _Reviewer:
         )
         proof = policy.explain(snapshot, _composed(agreed).generated).why_send(self._record)
         words = list(_caveats(past, plan))
-        if not agreed.in_force.trusted and not agreed.in_force.of(Role.EXPOSE):
+        if not agreed.in_force.noted:
             words.append("what was shown to this viewer was not noted")
         if proof is None:
             words.insert(0, "over what is left of that moment, the rules do not let the record go")
             worth = Worth.NOT_MADE
         else:
             worth = Worth.MADE_AGAIN if words else Worth.AS_IT_WAS
+        shown_by = tuple(_shown_by(agreed, snapshot, self._record))
+        # What the rules no longer let go, they may no longer show either, and that tells nothing about then.
+        shown = None if proof is None else _is_shown(agreed, shown_by)
         return replace(
             sending,
             worth=worth,
             words=tuple(words),
             proof=proof,
             selected_by=_selected_by(proof, agreed.side, self._record),
-            shown_by=tuple(_shown_by(agreed, snapshot, self._record)),
+            shown=shown,
+            shown_by=shown_by if shown else (),
+            named=self._record in agreed.operands[1 - agreed.side],
         )
 
     def _past(self, version: Version | None) -> _Past:
@@ -166,12 +213,10 @@ class _Reviewer:
 def records_at(store: Store, version: Version | None) -> _Past:
     """Return the records that a store had in an earlier state, without what was stored since."""
     database = Database()
-    if version is not None and isinstance(store, Remembering):
-        # A lake keeps its versions: what was erased since is in them, as long as nobody removes them.
-        then = store.as_of(version)
-        if then is not None:
-            database.add_columns(then.fact_columns())
-            return _Past(database, 0, inbox=then.version() != version)
+    then = _version_of(store, version)
+    if then is not None:
+        database.add_columns(then.fact_columns())
+        return _Past(database, 0, inbox=then.version() != version)
     if version is None or store.version().generation != version.generation:
         database.add_columns(store.fact_columns())
         return _Past(database, None)
@@ -194,12 +239,17 @@ def records_at(store: Store, version: Version | None) -> _Past:
     return _Past(database, len(went) - len(back))
 
 
+def _version_of(store: Store, version: Version | None) -> Store | None:
+    """Return the store as it was, where it keeps its versions: what was erased since is in them."""
+    return store.as_of(version) if version is not None and isinstance(store, Remembering) else None
+
+
 def _caveats(past: _Past, plan: ExchangePlan) -> Iterator[str]:
     if past.lost is None:
-        yield "the state of the store at that moment is not known: these are the records of now"
+        yield "the state of the store at that moment is not known, and these are the records of now"
     elif past.lost:
-        gone = "1 record" if past.lost == 1 else f"{past.lost:,} records"
-        yield f"{gone} of that moment went since then: the reason is made again without"
+        gone = "1 record of that moment is" if past.lost == 1 else f"{past.lost:,} records of that moment are"
+        yield f"{gone} no longer here"
     if past.inbox:
         yield "what waited in the inbox of the lake then, if anything did, is left out"
     if plan.select_have_uses_advertisements:
@@ -266,6 +316,15 @@ def _shown_by(agreed: Agreement, snapshot: Snapshot, record: str) -> Iterator[Sh
         step = None if proof is None else proof.steps[proof.goal]
         if isinstance(step, Derived):
             yield Shown(name_section(section), step.rule.line)
+
+
+def _is_shown(agreed: Agreement, shown_by: tuple[Shown, ...]) -> bool | None:
+    """Tell whether a viewer's rules saw a record, by the sections that showed it; None where nobody knows."""
+    if not agreed.in_force.noted:
+        return None
+    if agreed.in_force.trusted or agreed.in_force.union:
+        return bool(shown_by)
+    return bool(shown_by) and len(shown_by) == len(agreed.in_force.of(Role.EXPOSE))
 
 
 def name_section(section: Section) -> str:
