@@ -145,7 +145,8 @@ class Party:
         if self._decided is None or exchange.rejected or exchange.unavailable:
             return False
         then, _, evaluation = self._decided
-        return then == self._version() and all(map(evaluation.has, exchange.agreed.advertised.claims))
+        agreed = exchange.agreed
+        return then == self._version() and not agreed.lacking.look(agreed.advertised, evaluation.have)
 
 
 def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[InterlaceResult, InterlaceResult]:

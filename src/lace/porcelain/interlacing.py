@@ -231,7 +231,7 @@ class Interlacing:
         decision, stored = host.decision, len(host.have)
         seen = decision.view.records
         exposed = stored if seen is None else len(seen)
-        return Standing(stored, exposed, len(decision.may_send), decision.words)
+        return Standing(stored, exposed, decision.counts()[0], decision.words)
 
     def progress(self) -> ExchangeProgress:
         """Look how far the exchange has come; it goes on meanwhile."""
