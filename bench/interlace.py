@@ -3,12 +3,13 @@
     d = N       stores that differ in N records, half on each side
     missing     one of the two stores is empty
     one more    an open exchange at its fixed point, and one new record
+    live        the same under rules, in stores of up to 100,000 records: the first new record and the third
     copy, next  a first copy above the transfer limit, and the exchange after it
     in process  records that move between two memory stores, against validating the same records
     filtered    500 records selected of a large store, against the same 500 of a small one
 
 Bytes are those of the loops after hello, each way, without record bytes. Where the table counts bytes the
-policy is a function: what rules cost is measured by bench.policy. The last two run real policies.
+policy is a function: what rules cost is measured by bench.policy. The last three run real policies.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ from typing import Final
 from rich.console import Console
 
 from bench.harness import WIDTH, measure, table
-from bench.moving import filtered, in_process
+from bench.moving import SHOW_ALL, filtered, in_process
 from bench.shelves import CLAIMS, MODES, Exchange, join, make_shelves
+from lace.drive import Host
 from lace.interlace import Begin, ExchangeLimits, Wake
 from lace.record import make_blob
+from lace.stores import MemoryStore
 
 SIZES: Final = (100_000, 1_000_000)
 LARGE: Final = 1_000_000
+LIVE: Final = 100_000
+"""A store with its records in memory takes ten times what a shelf takes."""
 FEW: Final = 10
 MANY: Final = 10_000
 GOALS: Final = {
@@ -128,6 +133,25 @@ def partial(size: int, mode: str) -> Iterator[Case]:
     assert shelves[0].ids == shelves[1].ids
 
 
+def live(size: int, mode: str) -> Iterator[Case]:
+    """Add records to one of two equal stores in an open exchange under rules."""
+    if size > LIVE:
+        return
+    stores, records = (MemoryStore(), MemoryStore()), [make_blob(b"%d" % number) for number in range(size)]
+    for store in stores:
+        store.put_many(records)
+    zero, one = (Host(store, SHOW_ALL) for store in stores)
+    exchange = join((zero, one), mode)
+    run(exchange, Begin())
+    for which in ("live, first", "live, second", "live, third"):
+        stores[0].put(make_blob(which.encode()))
+        sent, spent = run(exchange, Wake())
+        result = exchange.outcome(0)
+        if which != "live, second":
+            yield Case(size, mode, which, False, sent, result.loops, result.turns, spent)
+    assert [*stores[0].ids()] == [*stores[1].ids()]
+
+
 Makers = dict[str, Callable[[int], Iterator[Case]]]
 MAKERS: Final[Makers] = {
     f"{mode} {count}": lambda size, mode=mode, count=count: differing(size, mode, min(count, size))
@@ -137,6 +161,7 @@ MAKERS: Final[Makers] = {
 MAKERS.update({f"{mode} missing": lambda size, mode=mode: missing(size, mode) for mode in MODES})
 MAKERS["standard 10000"] = lambda size: differing(size, "standard", min(MANY, size))
 MAKERS["standard 10000 long"] = lambda size: differing(size, "standard", min(MANY, size), long=True)
+MAKERS.update({f"{mode} live": lambda size, mode=mode: live(size, mode) for mode in MODES})
 MAKERS["standard partial"] = lambda size: partial(size, "standard")
 LINES: Final = {"in process": in_process, "filtered": filtered}
 

@@ -9,7 +9,8 @@ Both sides prove who they are, so that advertisements name verifiers and are as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -37,7 +38,7 @@ from lace.interlace import (
     StoreFailed,
     block_size,
 )
-from lace.policy import read_module
+from lace.policy import GrowingSet, GrownSet, read_module
 from lace.record import Record, make_blob
 from lace.signing import Secret
 from lace.text import Tai, digest, write_record_id
@@ -58,13 +59,14 @@ MODES: Final = {"standard": None, "one root": 0}
 class Decision:
     """Everything may be sent, and what is missing may be asked for."""
 
-    may_send: frozenset[str]
-    may_request: frozenset[str]
+    may_send: GrownSet[str]
+    may_request: AbstractSet[str]
     claims: tuple[Claim, ...]
 
-    def has(self, record: str) -> bool:
-        """Tell whether the record is there."""
-        return record in self.may_send
+    @property
+    def have(self) -> GrownSet[str]:
+        """What is there."""
+        return self.may_send
 
     def fields(self, records: Collection[str], schema: Schema) -> dict[str, tuple[Claim, ...]]:
         """Return the same few fields for every record."""
@@ -74,8 +76,8 @@ class Decision:
 class Shelf:
     """A store that knows ids, and records only where they are to be sent."""
 
-    def __init__(self, ids: frozenset[str], records: dict[str, Record], claims: tuple[Claim, ...]) -> None:
-        self.ids = ids
+    def __init__(self, ids: Iterable[str], records: dict[str, Record], claims: tuple[Claim, ...]) -> None:
+        self._ids = GrowingSet(ids)
         self.records = records
         self._claims = claims
         self._arrived: list[Record] = []
@@ -83,7 +85,12 @@ class Shelf:
     def put(self, record: Record) -> None:
         """Store one more."""
         self.records[record.id] = record
-        self.ids = self.ids | {record.id}
+        self._ids.add([record.id])
+
+    @property
+    def ids(self) -> GrownSet[str]:
+        """What is there now."""
+        return self._ids.version()
 
     def prepare(self, agreed: PlanAgreed) -> Prepared:
         """Remember nothing."""
@@ -97,9 +104,9 @@ class Shelf:
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated:
         """Decide at once."""
-        wanted: frozenset[str] = frozenset()
+        wanted: AbstractSet[str] = frozenset()
         if need.purpose is Purpose.REQUEST:
-            wanted = frozenset([record for record in need.advertised.claims if record not in self.ids])
+            wanted = need.advertised.claims.keys()
         return Evaluated(Decision(self.ids, wanted, self._claims))
 
     def arrive(self, record: Record) -> None:
@@ -126,7 +133,7 @@ class Shelf:
             return None
         arrived, self._arrived = self._arrived, []
         self.records.update((record.id, record) for record in arrived)
-        self.ids = self.ids.union(record.id for record in arrived)
+        self._ids.add([record.id for record in arrived])
         return RecordsStored(tuple(record.id for record in arrived))
 
     def begin_commit(self) -> RecordsStored | StoreFailed | None:
@@ -198,7 +205,7 @@ def make_shelves(
 
 
 def join(
-    shelves: tuple[Shelf, Shelf],
+    shelves: tuple[Shelf | Host, Shelf | Host],
     mode: str,
     claims: tuple[Claim, ...] = (),
     *,
@@ -218,9 +225,9 @@ def join(
                 partition_start=MODES[mode],
                 more_fields=frozenset(claim[0] for claim in claims),
             ),
-            cast(Host, shelves[index]),
+            cast(Host, shelves[index]),  # a shelf has its face
             lambda: NOW,
         )
         for index in (0, 1)
     )
-    return Exchange((zero, one), shelves, [0, 0])
+    return Exchange((zero, one), cast(tuple[Shelf, Shelf], shelves), [0, 0])

@@ -20,7 +20,7 @@ from lace.drive.sim import (
     simulate_ring,
 )
 from lace.drive.sim.policies import make_sim_record
-from lace.drive.sim.world import SimEvaluation, SimHost, SimStore
+from lace.drive.sim.world import SimHost, SimStore
 from lace.engines import Database
 from lace.errors import RecordError
 from lace.facts import facts_of_record
@@ -42,7 +42,7 @@ from lace.interlace import (
 from lace.interlace import machine as machine_file
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.state import Agreed
-from lace.policy import Exposure, LocalPolicy, Snapshot, Views, make_plan, read_expose
+from lace.policy import Exposure, GrownSet, LocalPolicy, Snapshot, Views, make_plan, read_expose
 from lace.record import make_blob, parse_record
 from lace.text import Tai
 
@@ -173,7 +173,7 @@ def advertises_what_it_may_not_send(patch: pytest.MonkeyPatch) -> None:
     class Everything:
         def __init__(self, evaluation: Any) -> None:
             self.may_send = frozenset(evaluation.snapshot)
-            self.has, self.fields = evaluation.has, evaluation.fields
+            self.have, self.fields = evaluation.have, evaluation.fields
 
     patch.setattr(OwnAdvertisements, "update", lambda self, given: update(self, Everything(given)))
 
@@ -190,7 +190,7 @@ def stores_without_validating(patch: pytest.MonkeyPatch) -> None:
 
 def takes_claims_for_records(patch: pytest.MonkeyPatch) -> None:
     """050: "do not create record facts from advertisements"."""
-    patch.setattr(SimEvaluation, "has", lambda self, record: True)
+    patch.setattr(GrownSet, "among", lambda self, given: [*given])
 
 
 def keeps_its_plan_to_itself(patch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import pytest
@@ -20,7 +21,10 @@ from lace.interlace import (
     SendBlock,
     Wake,
 )
+from lace.interlace.claims import hash_advertisements
 from lace.interlace.own import OwnAdvertisements
+from lace.interlace.partitions import Partitions
+from lace.policy import GrowingSet
 from lace.record import Record, make_blob, make_plex
 from lace.text import RecordId, Tai
 from tests.interlace.pair import ALL, make_pair
@@ -35,12 +39,9 @@ class Decided:
     """An evaluation that says what it is told to say."""
 
     def __init__(self, may_send: Any = (), have: Any = (), may_request: Any = ()) -> None:
-        self.may_send = frozenset(may_send)
+        self.may_send: AbstractSet[str] = frozenset(may_send)
         self.may_request = frozenset(may_request)
-        self._have = set(have)
-
-    def has(self, record: str) -> bool:
-        return record in self._have
+        self.have: AbstractSet[str] = frozenset(have)
 
     def fields(self, records: Any, schema: Any) -> dict[str, list[tuple[str, str, str]]]:
         return {record: [("Group", "0", "u"), ("App", "0", "ding")] for record in records}
@@ -235,3 +236,24 @@ def test_what_was_hashed_in_part_or_for_others_is_not_taken_over() -> None:
     assert len(nobody.tree) == len(own) == 0, "one has it at a time"
     assert later.update(Decided()) is False, "what it took over was never said"
     assert len(later.tree) == len(later.mirror) == 0
+
+
+def test_what_may_be_sent_before_it_is_there_is_advertised_when_it_is_stored() -> None:
+    """`MaySend` of a record that somebody names by its id gains nothing when the record comes."""
+    early, late = ID[:-1] + "1.H3", ID[:-1] + "2.H3"
+    allowed, have = GrowingSet([early, late]), GrowingSet([early])
+    own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+
+    def decide() -> Decided:
+        decided = Decided()
+        decided.may_send, decided.have = allowed.version(), have.version()
+        return decided
+
+    assert own.update(decide())
+    assert own.ids == {early}
+    assert not own.update(decide())
+    have.add([late])
+    assert own.update(decide())
+    assert (own.ids, own.added, own.removed) == ({early, late}, {late}, set())
+    entries = hash_advertisements(own.claims_of(own.ids, "Opq_a"), "Opq_a")
+    assert own.tree.summary("") == Partitions(entries).summary("")

@@ -204,8 +204,7 @@ def test_the_request_gate(missing: str | None) -> None:
         may_send: frozenset[str] = frozenset()
         may_request = frozenset() if missing == "MayRequest" else frozenset({record})
 
-        def has(self, each: str) -> bool:
-            return missing == "not Have"
+        have = frozenset({record}) if missing == "not Have" else frozenset()
 
         def fields(self, records: Any, schema: Any) -> dict[str, Any]:
             return {}

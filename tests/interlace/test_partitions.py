@@ -13,10 +13,13 @@ from lace.interlace import (
     Summary,
     advertisement_digest,
     make_entry,
+    merkle,
     merkle_root,
+    partitions,
     prefix_of,
 )
 from lace.interlace.partitions import in_order
+from lace.record import make_blob
 from lace.text import ALPHABET, digest, encode, link_id
 from tests.golden import load_vectors
 
@@ -123,9 +126,7 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
     summaries = [fresh.summary(each) for each in some]
     others = [Summary(each.prefix, each.count, bytes(32)) for each in summaries]
     more = [Summary(each.prefix, each.count + 1, each.root) for each in summaries]
-    assert kept.agreeing([*others, *summaries, *more]) == [
-        (each, kept.under(each.prefix)) for each in summaries
-    ]
+    assert kept.agreeing([*others, *summaries, *more]) == summaries
 
 
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:
@@ -133,3 +134,23 @@ def test_a_parent_has_a_child_for_each_character_at_most() -> None:
     [children] = Partitions(many).children(["x"])
     assert [child.prefix[1] for child in children] == sorted(ALPHABET)
     assert sum(child.count for child in children) == Partitions(many).summary("x").count == 64
+
+
+def test_what_one_set_keeps_sorted_another_takes_over_where_it_holds_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partitions, "_LARGE", 3)
+    monkeypatch.setattr(merkle, "_LARGE", 3)
+    entries = {make_blob(b"%d" % number).id: make_entry(digest(b"%d" % number)) for number in range(50)}
+    new = {make_blob(b"new").id: make_entry(digest(b"new"))}
+    one, other, third = Partitions(entries), Partitions(entries), Partitions(entries)
+    one.summary("")
+    third.change(new, [next(iter(entries))])
+    for each in (other, third):
+        each.learn_from(one)
+    assert (other.known(""), third.known("")) == (one.known(""), None)
+    for each in (one, other):  # each goes on alone
+        each.change(new, ())
+        assert each.summary("") == Partitions({**entries, **new}).summary("")
+        each.change({}, new)
+    assert one.summary("") == other.summary("") == Partitions(entries).summary("")

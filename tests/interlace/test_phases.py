@@ -60,9 +60,7 @@ class Nothing:
 
     may_send: frozenset[str] = frozenset()
     may_request: frozenset[str] = frozenset()
-
-    def has(self, record: str) -> bool:
-        return False
+    have: frozenset[str] = frozenset()
 
     def fields(self, records: Any, schema: Any) -> dict[str, list[tuple[str, str, str]]]:
         return {}

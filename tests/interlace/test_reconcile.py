@@ -273,7 +273,7 @@ def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> Non
     claims: dict[str, Claims] = {make_blob(b"%d" % number).id: () for number in range(4)}
     whole = Partitions(hash_advertisements(claims, "Opq_M")).summary("")
     assert not peer.is_known(whole)
-    peer.set_partitions([(whole, hash_advertisements(claims, "Opq_M"))], claims)
+    peer.set_listed({whole: hash_advertisements(claims, "Opq_M")}, claims)
     assert peer.is_known(whole)
     assert not peer.is_known(Summary("", 4, bytes(32)))
     sent = make_blob(b"sent").id

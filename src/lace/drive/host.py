@@ -13,6 +13,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, MutableMapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,11 +46,13 @@ from lace.interlace import (
 from lace.policy import (
     Decision,
     Exposure,
+    GrowingSet,
     LocalPolicy,
     OperandLimits,
     Precompiled,
     Restriction,
     Views,
+    among,
 )
 from lace.record import Record
 from lace.stores import Added, Outcome, Store, Stored, Version
@@ -66,26 +69,21 @@ class Evaluation:
     """A decision beside the records that it was made over."""
 
     decision: Decision
-    have: frozenset[str]
+    have: AbstractSet[str]
     facts: DatabaseVersion
     kept_out: frozenset[str] = frozenset()
     """What the policy would ask for, and the store would not let in."""
 
     @property
-    def may_send(self) -> frozenset[str]:
+    def may_send(self) -> AbstractSet[str]:
         """The extension of `MaySend`."""
-        return self.decision.may_send
+        return self.decision.sendable
 
     @property
-    def may_request(self) -> frozenset[str]:
+    def may_request(self) -> AbstractSet[str]:
         """The extension of `MayRequest`."""
-        wanted, kept_out = self.decision.may_request, self.kept_out
+        wanted, kept_out = self.decision.requestable, self.kept_out
         return wanted - kept_out if kept_out else wanted
-
-    @property
-    def has(self) -> Callable[[str], bool]:
-        """Tells whether a record was in the store."""
-        return self.have.__contains__
 
     def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
         """Return the validated fields of records, under the names of a schema, as the decision saw them.
@@ -134,7 +132,7 @@ class Host:
         self._send_sets = send_sets or SendSets(0)
         self._subject: Subject | None = None
         self._policy: LocalPolicy | None = None
-        self._advertised: frozenset[Fact] = frozenset()
+        self._advertised: GrowingSet[Fact] = GrowingSet()
         self._arrived: list[Record] = []
         self._arrived_bytes = 0
         self._committing: Committing | None = None
@@ -164,7 +162,7 @@ class Host:
         except LaceError as error:
             return EvaluationFailed(error)
         self._snapshots.narrow(excerpt_for(agreed, self._views.exposure, self._restrictions))
-        self._advertised = frozenset()
+        self._advertised = GrowingSet()
         # 050: a local key "is not a verifier-bound Link-Id and MUST NOT be treated as proof of peer
         # identity": it finds a guess, and roots confirm it.
         key = agreed.link_id or (None if self._cursor_key is None else f"{self._cursor_key} {agreed.plan.id}")
@@ -188,24 +186,24 @@ class Host:
         assert self._policy is not None
         self._advertised = _follow(self._advertised, need.advertised)
         try:
-            snapshot = self._snapshots.take(need.runtime, self._advertised)
+            snapshot = self._snapshots.take(need.runtime, self._advertised.version())
             facts = self._snapshots.facts  # others may add to them while this one evaluates
             self.decision = decision = self._policy.evaluate(snapshot)
             have = self._snapshots.have
             if need.purpose is Purpose.REQUEST:
-                self.kept_out = self.keeps_out(decision.may_request - have)
+                self.kept_out = self.keeps_out(decision.requestable) - have
                 return Evaluated(Evaluation(decision, have, facts, self.kept_out))
         except LaceError as error:
             return EvaluationFailed(error)
         return Evaluated(Evaluation(decision, have, facts))
 
-    def keeps_out(self, wanted: Collection[str]) -> frozenset[str]:
+    def keeps_out(self, wanted: AbstractSet[str]) -> frozenset[str]:
         """Return those of some records that the store would not let in: their bytes would come for nothing.
 
         That is a receive restriction of ours (PROFILE 8: such "stay local"). What is allowed again changes no
         version of a store, so it is asked each time.
         """
-        return frozenset(self.store.forgotten()).intersection(wanted) if wanted else frozenset()
+        return frozenset(among(wanted, [*self.store.forgotten()]))
 
     def arrive(self, record: Record) -> None:
         """Take a validated record; it is stored with the others of its batch."""
@@ -385,11 +383,11 @@ class Host:
         )
 
 
-def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fact]:
-    """Return the peer's advertisement facts, from those of the evaluation before."""
+def _follow(before: GrowingSet[Fact], advertised: Advertisements) -> GrowingSet[Fact]:
+    """Return the peer's advertisement facts, from those of the evaluation before: the same and more of them,
+    or where some are gone, others.
+    """
     source = advertised.source
-    if not advertised.came and not advertised.went:
-        return before
     gone = {
         fact
         for record, claims in advertised.went.items()
@@ -399,4 +397,6 @@ def _follow(before: frozenset[Fact], advertised: Advertisements) -> frozenset[Fa
     for record in advertised.came:
         claims = advertised.claims[record]
         new += advertisement_facts(record, source, claims) if claims else ((ADVERTISED, record, source),)
-    return (before - gone).union(new)
+    now = GrowingSet(before.version() - gone) if gone else before
+    now.add(new)
+    return now

@@ -139,7 +139,7 @@ class Party:
     def keeps_out(self, wanted: list[str]) -> frozenset[str]:
         """Return those of some records that the store would not let in."""
         try:
-            return self.host.keeps_out(wanted)
+            return self.host.keeps_out(frozenset(wanted))
         except StoreError as error:
             raise _Stopped(error) from None
 
@@ -152,7 +152,8 @@ class Party:
         if self._decided is None or exchange.rejected or exchange.unavailable:
             return False
         then, _, evaluation = self._decided
-        return then == self._version() and all(map(evaluation.has, exchange.agreed.advertised.claims))
+        agreed = exchange.agreed
+        return then == self._version() and not agreed.lacking.look(agreed.advertised, evaluation.have)
 
 
 def interlace_in_process(left: Party, right: Party, now: Moment) -> tuple[InterlaceResult, InterlaceResult]:

@@ -314,7 +314,9 @@ class Side:
                 self.outbox.load(self.host.load(output))
             case FixedPoint(result):
                 self.fixed_points.append(result)
-                self.host.remember(self.machine.cursor())
+                # Everything is remembered at the end; before that, where enough has changed for the trouble.
+                if self.machine.cursor_is_due:
+                    self.host.remember(self.machine.cursor())
                 self._tell(RoundEnded(result))
             case Aborted():
                 # PROFILE 10: "An abort drops what is queued, shuts the sending half and closes."

@@ -14,7 +14,7 @@ from typing import Final
 from lace.engines import Database, DatabaseVersion
 from lace.errors import StoreError
 from lace.facts import ALL_FACTS, ONLY_HAVE, Excerpt, Fact, Segment, facts_of_record, make_segment
-from lace.policy import Snapshot
+from lace.policy import GrowingSet, GrownSet, Snapshot
 from lace.record import Record
 from lace.stores import Added, Outcome, Store, Stored, Version
 from lace.text import RecordId
@@ -38,8 +38,7 @@ class StoreSnapshots:
         self._excerpt: Excerpt | None = None
         """What is held, or will be; None until somebody says what he reads."""
         self._snapshot: Snapshot | None = None
-        self.have: frozenset[str] = frozenset()
-        """The records of the last snapshot."""
+        self._have: GrowingSet[str] = GrowingSet()
         self._expected: dict[str, Record] = {}
         self._expected_bytes = 0
         self._numbers: dict[int, RecordId] = {}
@@ -49,6 +48,11 @@ class StoreSnapshots:
     def facts(self) -> DatabaseVersion:
         """The record facts as they are now, whatever comes later."""
         return self._database.version()
+
+    @property
+    def have(self) -> GrownSet[str]:
+        """The records of the last snapshot, whatever comes later."""
+        return self._have.version()
 
     def narrow(self, excerpt: Excerpt) -> None:
         """Be told what somebody reads: nothing else is held while nobody reads more.
@@ -99,7 +103,7 @@ class StoreSnapshots:
             self._add_ids(ids)
         else:
             self._database.add_columns(self._store.fact_columns(self._excerpt), self._excerpt)
-        self.have = frozenset(ids)
+        self._have = GrowingSet(ids)
 
     def _catch_up(self) -> bool:
         """Add what was stored since the last snapshot; tell whether that is all that happened."""
@@ -122,9 +126,7 @@ class StoreSnapshots:
         except StoreError:
             return False
         self._version = Version(version.generation, last)
-        if came:
-            # A new set, since an earlier evaluation may still be looked at.
-            self.have = self.have.union(came)
+        self._have.add(came)
         return True
 
     def _told(self, after: int, last: int) -> list[RecordId] | None:

@@ -51,6 +51,15 @@ class DerivedRows(Collection[Values]):
         """Return the second values of the rows that have this first one."""
         return DerivedColumn(self.table, self.size, first)
 
+    def beyond(self, earlier: object) -> list[Values] | None:
+        """Return the rows that an earlier version did not have; None where it was not one."""
+        if not isinstance(earlier, DerivedRows) or earlier.table is not self.table:
+            return None
+        if earlier.size > self.size:
+            return None
+        texts = self.table.dictionary.texts
+        return [tuple(texts(row)) for row in self.table.rows(earlier.size, self.size)]
+
     def goes_on_from(self, known: Rows) -> int:
         """Return how many of the rows an earlier version had; 0 where it was not one."""
         if isinstance(known, DerivedRows) and known.table is self.table and known.size <= self.size:

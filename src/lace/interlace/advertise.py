@@ -54,7 +54,7 @@ def advertise(exchange: Exchange, evaluation: Evaluation, now: Moment) -> list[O
     """Send what we may send: the advertisement block."""
     agreed, loop = exchange.agreed, exchange.loop
     loop.own_differs = agreed.own.update(evaluation)
-    loop.has = evaluation.has
+    loop.have = evaluation.have
     facts = _tick(exchange, now) + (_summaries(agreed, loop) or _listing(agreed))
     check_size(block_size(facts), agreed.terms.limits.max_fact_block_bytes)
     return [SendBlock(tuple(facts))]

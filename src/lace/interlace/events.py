@@ -15,6 +15,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -42,21 +43,24 @@ class Moment:
 class Evaluation(Protocol):
     """What one evaluation of the local policy over one snapshot decided, and the snapshot it read.
 
-    `lace.policy.Decision` decides; whoever drives the machine puts the store's snapshot beside it.
+    `lace.policy.Decision` decides; whoever drives the machine puts the store's snapshot beside it. Where a
+    set is a `lace.policy.Extent`, the machine asks it what came since the evaluation before, and compares
+    nothing that stayed; of other sets it compares all.
     """
 
     @property
-    def may_send(self) -> frozenset[str]:
+    def may_send(self) -> AbstractSet[str]:
         """The extension of `MaySend`."""
         ...
 
     @property
-    def may_request(self) -> frozenset[str]:
+    def may_request(self) -> AbstractSet[str]:
         """The extension of `MayRequest`."""
         ...
 
-    def has(self, record: str, /) -> bool:
-        """Tell whether `Have` holds in the raw store, in this snapshot."""
+    @property
+    def have(self) -> AbstractSet[str]:
+        """The extension of `Have` in the raw store, in this snapshot."""
         ...
 
     def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:

@@ -124,10 +124,19 @@ class InterlaceMachine:
             return None
         return self._exchange.agreed.advertised.cursor()
 
+    @property
+    def cursor_is_due(self) -> bool:
+        """Whether a good part of what the peer advertises has changed since `cursor` was last asked for."""
+        agreed = self._exchange.epoch.agreed
+        return agreed is not None and agreed.advertised.cursor_is_due
+
     def hashed(self) -> OwnAdvertisements | None:
         """Return what was hashed of this side's send set, once the exchange is over: another may use it."""
         agreed = self._exchange.epoch.agreed
-        return None if agreed is None else agreed.own
+        if agreed is None:
+            return None
+        agreed.own.learn_from(agreed.advertised.tree)
+        return agreed.own
 
     def receive(self, event: Event | BlockReceived, now: Moment) -> list[Output]:
         """Take an event; return what there is to do."""

@@ -50,6 +50,15 @@ def _pair_up(below: Sequence[bytes], level: int, start: int = 0) -> list[bytes]:
     return above
 
 
+def _pair_leaves(entries: Sequence[bytes], start: int = 0) -> list[bytes]:
+    """Return the nodes above the leaves of `entries[start:]`, where `start` is even."""
+    pairs = zip(entries[start::2], entries[start + 1 :: 2], strict=False)
+    above = digest_all([NODE + left[DIGEST_BYTES:] + right[DIGEST_BYTES:] for left, right in pairs])
+    if len(entries) % 2:
+        above.append(digest(NODE + entries[-1][DIGEST_BYTES:] + _padding(0)))
+    return above
+
+
 def make_entry(record_digest: bytes) -> bytes:
     """Return a record digest with its leaf."""
     return record_digest + digest(LEAF + record_digest)
@@ -67,12 +76,14 @@ def merkle_root(entries: Iterable[bytes]) -> bytes:
     >>> merkle_root([]) == EMPTY
     True
     """
-    nodes = [entry[DIGEST_BYTES:] for entry in sorted(entries)]
-    level = 0
+    found = sorted(entries)
+    if len(found) < 2:
+        return found[0][DIGEST_BYTES:] if found else EMPTY
+    nodes, level = _pair_leaves(found), 1
     while len(nodes) > 1:
         nodes = _pair_up(nodes, level)
         level += 1
-    return nodes[0] if nodes else EMPTY
+    return nodes[0]
 
 
 class SortedEntries:
@@ -83,13 +94,21 @@ class SortedEntries:
     def __init__(self, entries: Iterable[bytes] = ()) -> None:
         self._entries = sorted(entries)
         self._levels: list[list[bytes]] = []
-        """The leaves and the nodes above them, from below; none while the set is small."""
+        """The nodes above the leaves, from below; none while the set is small."""
         self._clean = 0
-        """The leaves of so many entries, from the first, and the nodes above them are in `_levels`."""
+        """The nodes above the leaves of so many entries, from the first, are in `_levels`."""
         self._root: bytes | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def copy(self) -> SortedEntries:
+        """Return a set of its own with the same entries, and with what is hashed of them."""
+        other = SortedEntries()
+        other._entries = self._entries.copy()
+        other._levels = [level.copy() for level in self._levels]
+        other._clean, other._root = self._clean, self._root
+        return other
 
     def change(self, added: Sequence[bytes], removed: Sequence[bytes]) -> None:
         """Take entries out and put others in; each removed one is there, and no added one is."""
@@ -121,18 +140,17 @@ class SortedEntries:
         return self._root
 
     def _rebuild(self) -> bytes:
-        levels, clean = self._levels or [[]], self._clean
-        below = levels[0]
-        below[clean:] = [entry[DIGEST_BYTES:] for entry in self._entries[clean:]]
-        level = 0
+        # A node is kept where both its children are.
+        levels, clean = self._levels or [[]], self._clean // 2
+        below, level = levels[0], 1
+        below[clean:] = _pair_leaves(self._entries, 2 * clean)
         while len(below) > 1:
-            # A node is kept where both its children are.
             clean //= 2
-            if level + 1 == len(levels):
+            if level == len(levels):
                 levels.append([])
-            above = levels[level + 1]
+            above = levels[level]
             above[clean:] = _pair_up(below, level, 2 * clean)
             below, level = above, level + 1
-        del levels[level + 1 :]
+        del levels[level:]
         self._levels, self._clean = levels, len(self._entries)
         return below[0]

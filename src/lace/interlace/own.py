@@ -11,11 +11,14 @@ Rules of this file:
    is asked, so nothing that the peer may not learn about may go into it.
 2. A record's claims never change, since its id is its content; so two sets of ids compare two sets of claims,
    and what was hashed for one exchange is right for the next one between the same sources.
+3. Where an evaluation can tell what came since the one before, nothing else is looked at; where it cannot,
+   or something went, whole sets are compared. What comes of it is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from lace.interlace.claims import (
@@ -27,6 +30,7 @@ from lace.interlace.claims import (
     select_claims,
 )
 from lace.interlace.partitions import Partitions
+from lace.policy import among, came_since
 
 if TYPE_CHECKING:  # an event carries what is here
     from lace.interlace.events import Evaluation
@@ -58,12 +62,15 @@ class OwnAdvertisements:
         self.schema = schema
         self._formats = formats
         self._summarizes = summarizes
-        self.ids: frozenset[str] = frozenset()
-        self.added: frozenset[str] = frozenset()
-        self.removed: frozenset[str] = frozenset()
+        self._ids: set[str] = set()
+        self._latest: Evaluation | None = None
+        """The evaluation that the send set comes from."""
+        self.added: Collection[str] = ()
+        self.removed: Collection[str] = ()
         """What the last update changed."""
-        self._hashed: frozenset[str] | None = frozenset()
-        """The records whose claims are kept and hashed; None while that is being changed."""
+        self._hashed: set[str] | None = self._ids
+        """The records whose claims are kept and hashed, in the end those of the send set; None while that is
+        being changed."""
         self._claims: dict[str, Claims] = {}
         """The fields of the schema, kept: a record may leave the store while the peer still asks about it."""
         self.tree = Partitions()
@@ -72,6 +79,11 @@ class OwnAdvertisements:
         self._unmirrored: dict[str, None] = {}
         """In the tree, and not in the mirror before somebody looks at it: a peer that has nothing, nobody
         compares with."""
+
+    @property
+    def ids(self) -> AbstractSet[str]:
+        """The send set. It changes with the next update: look at it, keep nothing."""
+        return self._ids
 
     def __len__(self) -> int:
         """Return how many records are kept and hashed here; 0 where somebody took them over, or it failed."""
@@ -84,7 +96,8 @@ class OwnAdvertisements:
 
     def rest(self) -> None:
         """Let go of what only this exchange needs: it is over."""
-        self.added = self.removed = frozenset()
+        self.added = self.removed = ()
+        self._latest = None
 
     def take_over(self, other: OwnAdvertisements) -> None:
         """Take what another exchange hashed, where that was of the same sources, fields and formats.
@@ -99,22 +112,45 @@ class OwnAdvertisements:
 
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
-        # 050: "EffectiveSend(P) = MaySend(P) and Have(P)". PROFILE 10: "Records outside the negotiated
-        # formats are not advertised".
-        before, suffixes = self.ids, format_suffixes(self._formats)
-        ids = frozenset(filter(evaluation.has, evaluation.may_send))
-        added, removed = _changes(before, ids)
-        foreign = [record for record in added if not record.endswith(suffixes)]  # none of before is
-        if foreign:
-            ids, added = ids.difference(foreign), added.difference(foreign)
-        self.ids, self.added, self.removed = ids, added, removed
-        if self._hashed is not before:  # what was taken over is another set
+        ids, suffixes = self._ids, format_suffixes(self._formats)
+        came, removed = self._came(evaluation), set[str]()
+        if came is None:
+            sendable = among(evaluation.have, evaluation.may_send)
+            came = [record for record in sendable if record not in ids] if ids else sendable
+            # Where there are as many as before and those that came, nothing went.
+            if len(sendable) < len(ids) + len(came):
+                removed = ids.difference(sendable)
+        # PROFILE 10: "Records outside the negotiated formats are not advertised".
+        foreign = [record for record in came if not record.endswith(suffixes)]
+        added = set(came).difference(ids, foreign)
+        ids -= removed
+        ids |= added
+        self._latest, self.added, self.removed = evaluation, added, removed
+        if self._hashed is not ids:  # what was taken over is another set
             assert self._hashed is not None, "what failed once is not used again"
-            added, removed = _changes(self._hashed, ids)
+            added, removed = ids - self._hashed, self._hashed - ids
         self._hash(added, removed, evaluation)
         return bool(self.added or self.removed)
 
-    def _hash(self, added: frozenset[str], removed: frozenset[str], evaluation: Evaluation) -> None:
+    def _came(self, evaluation: Evaluation) -> list[str] | None:
+        """Return what the send set gained since the evaluation it comes from; None where nobody can tell.
+
+        050: "EffectiveSend(P) = MaySend(P) and Have(P)": what may be sent anew and is there, and what was
+        stored since and may be sent.
+        """
+        before = self._latest
+        if before is None:
+            return None
+        allowed = came_since(evaluation.may_send, before.may_send)
+        stored = came_since(evaluation.have, before.have)
+        if allowed is None or stored is None:
+            return None
+        found = among(evaluation.have, allowed)
+        known = set(found)
+        others = [record for record in stored if record not in known]  # mostly none
+        return found + among(evaluation.may_send, others)
+
+    def _hash(self, added: Collection[str], removed: Collection[str], evaluation: Evaluation) -> None:
         """Keep and hash the claims of records that came, and forget those of records that went."""
         self._hashed = None
         if self._summarizes and removed:
@@ -127,11 +163,11 @@ class OwnAdvertisements:
                 self._claims[record] = select_claims(fields.get(record, ()), self.schema)
         if self._summarizes:
             self._summarize(added, removed)
-        self._hashed = self.ids
+        self._hashed = self._ids
 
     def keep(self) -> None:
         """Advertise what was advertised in the loop before."""
-        self.added = self.removed = frozenset()
+        self.added = self.removed = ()
 
     def _summarize(self, added: Iterable[str], removed: Iterable[str]) -> None:
         claims = self.claims_of(added, self.source)
@@ -147,6 +183,11 @@ class OwnAdvertisements:
             self._mirror_bytes += advertisements_size(claims, self.peer_source)
             self._unmirrored = {}
         return self._mirror
+
+    def learn_from(self, said: Partitions) -> None:
+        """Take over the root of what the peer says, where the mirror says the same and has not hashed it."""
+        if len(self._mirror) and len(self.tree) == len(said):
+            self.mirror.learn_from(said)
 
     def _take_from_mirror(self, removed: Iterable[str]) -> None:
         gone = [record for record in removed if record in self._mirror]
@@ -178,11 +219,3 @@ class OwnAdvertisements:
             return self._mirror_bytes / len(mirror)
         names = SOME_FIELDS if self.schema is None else len(self.schema)
         return FIRST_LINE_BYTES + CLAIM_BYTES * names
-
-
-def _changes(before: frozenset[str], after: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return what came and what went; mostly nothing did, and sets are large."""
-    added = frozenset[str]() if before == after else after - before
-    # Where there are as many as before and those that came, nothing went.
-    removed = before - after if len(after) < len(before) + len(added) else frozenset[str]()
-    return added, removed

@@ -11,8 +11,10 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from lace.facts import Fact
@@ -65,8 +67,8 @@ def summarize(prefix: str, entries: Mapping[str, bytes]) -> Summary:
     return Summary(prefix, len(entries), merkle_root(entries.values()))
 
 
-Partition = tuple[Summary, Mapping[str, bytes]]
-"""A summary, and the entries of the records that give it."""
+Piece = tuple[Mapping[str, bytes], Mapping[str, bytes]]
+"""Entries by record of one set, and those of another in the same place."""
 Groups = dict[str, dict[str, bytes]]
 """Entries by record, by prefix."""
 Touched = dict[str, tuple[list[bytes], list[bytes]]]
@@ -152,13 +154,9 @@ class Partitions:
         touched: Touched = {}
         for record in removed:
             self._take(record, touched)
-        groups: dict[str, dict[str, bytes]] = {}
+        groups: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
         for record, entry in added.items():
-            group = groups.get(record[2:4])
-            if group is None:
-                groups[record[2:4]] = {record: entry}
-            else:
-                group[record] = entry
+            groups[record[2:4]][record] = entry
         for bucket, group in groups.items():
             came, went = touched.setdefault(bucket, ([], []))
             came += group.values()
@@ -231,6 +229,13 @@ class Partitions:
         wanted = [prefix + each for each in ALPHABET] if len(prefix) < STANDARD_START else [prefix]
         return filter(self._buckets.__contains__, wanted)
 
+    def _entries_under(self, prefix: str) -> Iterable[bytes]:
+        """Return the entries of a partition that is not smaller than a bucket."""
+        if self._together is not None:
+            return self.under(prefix).values()
+        held = (self._buckets[bucket].values() for bucket in self._buckets_under(prefix))
+        return chain.from_iterable(held)
+
     def under_each(self, prefixes: Iterable[str]) -> Iterator[dict[str, bytes]]:
         """Yield what is under each of some prefixes.
 
@@ -248,32 +253,63 @@ class Partitions:
                 groups = _group(self.under(bucket), len(prefix))
             yield groups.get(prefix, {})
 
-    def agreeing(self, wanted: Sequence[Summary]) -> list[Partition]:
-        """Return those of some summaries that this set gives, each with the records that do.
+    def pieces(self, other: Partitions, prefixes: Iterable[str]) -> Iterator[Piece]:
+        """Yield what this set and another one hold of some partitions, side by side as they are kept.
+
+        Nothing is put together for it where both are in buckets, so that comparing two large sets costs a
+        comparison and no copies.
+        """
+        deep: list[str] = []
+        for prefix in prefixes:
+            if len(prefix) > STANDARD_START:
+                deep.append(prefix)
+            elif len(prefix) == STANDARD_START or self._together is not None or other._together is not None:
+                yield self.under(prefix), other.under(prefix)
+            else:
+                for bucket in {*self._buckets_under(prefix), *other._buckets_under(prefix)}:
+                    yield self._buckets.get(bucket, {}), other._buckets.get(bucket, {})
+        yield from zip(self.under_each(deep), other.under_each(deep), strict=True)
+
+    def learn_from(self, other: Partitions) -> None:
+        """Take over the root over everything, where another set has it at hand and holds the same."""
+        known = other.known("")
+        if known is None or "" in self._known or known.count != len(self):
+            return
+        if all(here == there for here, there in self.pieces(other, ("",))):
+            self.learn(known, other)
+
+    def agreeing(self, wanted: Sequence[Summary]) -> list[Summary]:
+        """Return those of some summaries that this set gives.
 
         A partition of another size is not even hashed.
         """
-        found: list[Partition] = []
+        found: list[Summary] = []
         deep: list[Summary] = []
         for each in wanted:
             if len(each.prefix) > STANDARD_START:
                 deep.append(each)
             # Counted first: one that is large takes its time to be put together.
             elif self.count(each.prefix) == each.count and self.summary(each.prefix) == each:
-                found.append((each, self.under(each.prefix)))
+                found.append(each)
         for each, entries in zip(deep, self.under_each([each.prefix for each in deep]), strict=True):
             if len(entries) == each.count and summarize(each.prefix, entries) == each:
-                found.append((each, entries))
+                found.append(each)
         return found
 
     def records(self, prefix: str) -> list[str]:
         """Return the records of a partition, sorted."""
         return sorted(self.under(prefix))
 
-    def learn(self, summary: Summary) -> None:
-        """Take over the summary of a partition whose records were just found to give it."""
+    def learn(self, summary: Summary, like: Partitions | None = None) -> None:
+        """Take over the summary of a partition whose records were just found to give it.
+
+        Where another set holds the same there and keeps it sorted, that is taken over too: whoever asks for
+        the root after the next change then neither sorts nor hashes what did not change.
+        """
         if summary.prefix:
             self._part()
+        if like is not None and summary.prefix in like._kept:
+            self._kept[summary.prefix] = like._kept[summary.prefix].copy()
         self._known[summary.prefix] = summary
         if len(summary.prefix) > STANDARD_START:
             self._deeper.setdefault(summary.prefix[:STANDARD_START], set()).add(summary.prefix)
@@ -288,7 +324,7 @@ class Partitions:
         if known is None:
             kept = self._kept.get(prefix)
             if kept is None and len(prefix) <= STANDARD_START and self.count(prefix) >= _LARGE:
-                kept = self._kept[prefix] = SortedEntries(self.under(prefix).values())
+                kept = self._kept[prefix] = SortedEntries(self._entries_under(prefix))
             if kept is None:
                 known = summarize(prefix, self.under(prefix))
             else:

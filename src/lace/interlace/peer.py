@@ -9,12 +9,15 @@ Rules of this file:
 2. However a partition became known — listed, matched by a root, remembered — the claims are those of a full
    listing.
 3. What is only expected is never among the claims: no evaluation reads it, and no loop depends on it.
+4. The tree holds an entry for each claim and for what is expected, and no other. So two entries that are the
+   same are the same claims, and whoever replaces a partition looks at nothing but what differs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from lace.facts import Fact
@@ -29,9 +32,11 @@ from lace.interlace.claims import (
     hash_advertisements,
 )
 from lace.interlace.events import Advertisements, Cursor
-from lace.interlace.partitions import Partition, Partitions, Summary, in_order, summarize
+from lace.interlace.partitions import Partitions, Piece, Summary, in_order, prefix_of, summarize
 from lace.text import are_foreign_record_ids, is_foreign_record_id
 
+REMEMBERED_PART = 16
+"""Where one in so many claims has changed, what is remembered of a peer is worth writing anew."""
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
 
@@ -107,6 +112,10 @@ class PeerAdvertisements:
         self._touched: dict[str, Claims | None] = {}
         """What was claimed of a record at the last evaluation that read claims, for those of which something
         else is now."""
+        self._news: dict[str, None] | None = None
+        """Of which records something else is claimed since somebody took the news; None for all of them."""
+        self._unremembered = 0
+        """How many claims changed since a cursor was made."""
         self._changed = False
         self._listed = 0
         self._listed_bytes = 0
@@ -129,7 +138,13 @@ class PeerAdvertisements:
 
     def cursor(self) -> Cursor:
         """Return what to remember of the peer."""
+        self._unremembered = 0
         return Cursor(self.source, self.schema, dict(self.claims))
+
+    @property
+    def cursor_is_due(self) -> bool:
+        """Whether a good part of what the peer claims has changed since a cursor was made."""
+        return self._unremembered * REMEMBERED_PART >= len(self.claims)
 
     def expect(self, claims: Mapping[str, Claims], entries: Mapping[str, bytes]) -> None:
         """Take note that records were sent to the peer: it will probably advertise them so."""
@@ -164,89 +179,134 @@ class PeerAdvertisements:
 
     def clear(self, prefixes: Iterable[str]) -> None:
         """Empty partitions."""
-        self._set(self._held(in_order(prefixes)), {}, {})
-
-    def set_partitions(self, found: Sequence[Partition], claims: dict[str, Claims]) -> None:
-        """Replace partitions by records that give their summaries, and of which this is claimed."""
-        held = self._held([summary.prefix for summary, _ in found])
-        self._set(held, claims, _merged([entries for _, entries in found]))
-        for summary, _ in found:
-            self.tree.learn(summary)
-
-    def _held(self, prefixes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what the tree holds of some partitions."""
-        return _merged(list(self.tree.under_each(prefixes)))
-
-    def _set(
-        self, before: Mapping[str, bytes], claims: dict[str, Claims], entries: Mapping[str, bytes]
-    ) -> None:
-        gone = [record for record in before if record not in claims]
-        if self._expected and len(before) == len(self.tree):
-            self._expected.clear()
-        elif self._expected:
-            for record in before:
-                self._expected.pop(record, None)
-        self.tree.change({r: e for r, e in entries.items() if before.get(r) != e}, gone)
-        self._replace(gone, claims)
+        wanted = in_order(prefixes)
+        self._set(wanted, ((held, {}) for held in self.tree.under_each(wanted)), lambda records: {})
 
     def is_known(self, summary: Summary) -> bool:
-        """Tell whether this is what the peer said of a partition before, and nothing of it has changed."""
-        return not self._expected and self.tree.known(summary.prefix) == summary
+        """Tell whether this is what was last expected of a partition, and nothing of it has changed."""
+        return self.tree.known(summary.prefix) == summary
 
-    def keep_partitions(self, prefixes: Sequence[str]) -> None:
+    def set_listed(self, found: Mapping[Summary, Mapping[str, bytes]], claims: dict[str, Claims]) -> None:
+        """Replace partitions by listed entries that give their summaries, and of which this is claimed."""
+        prefixes = [summary.prefix for summary in found]
+        pieces = zip(self.tree.under_each(prefixes), found.values(), strict=True)
+        self._set(prefixes, pieces, lambda records: {record: claims[record] for record in records})
+        for summary in found:
+            self.tree.learn(summary)
+
+    def set_matched(
+        self,
+        found: Collection[Summary],
+        other: Partitions,
+        claims_of: Callable[[Iterable[str]], dict[str, Claims]],
+    ) -> None:
+        """Replace partitions by what another set holds of them, which gives their summaries.
+
+        Somebody says what is claimed of its records.
+        """
+        prefixes = [summary.prefix for summary in found]
+        self._set(prefixes, self.tree.pieces(other, prefixes), claims_of)
+        for summary in found:
+            self.tree.learn(summary, other)
+
+    def _set(
+        self,
+        prefixes: Collection[str],
+        pieces: Iterable[Piece],
+        claims_of: Callable[[Iterable[str]], dict[str, Claims]],
+    ) -> None:
+        """Replace partitions by others, given piece by piece: what is here, and what is to be."""
+        parts: list[Mapping[str, bytes]] = []
+        gone: list[str] = []
+        for here, there in pieces:
+            if not here:
+                parts.append(there)
+            elif here != there:
+                parts.append({record: entry for record, entry in there.items() if here.get(record) != entry})
+                gone += here.keys() - there.keys()
+        came = _merged(parts)
+        confirmed = self._take_expected(prefixes)
+        for record in gone if confirmed else ():
+            confirmed.pop(record, None)
+        self._replace(gone, claims_of(came))
+        self._replace((), {record: said for record, said in confirmed.items() if record not in came})
+        self.tree.change(came, gone)
+
+    def _take_expected(self, prefixes: Collection[str]) -> dict[str, Claims]:
+        """Return what is only expected of some partitions, and expect it no longer."""
+        expected, wanted = self._expected, set(prefixes)
+        if not expected or "" in wanted:
+            self._expected = {}
+            return expected
+        lengths = {len(prefix) for prefix in wanted}
+        found = [each for each in expected if any(prefix_of(each, length) in wanted for length in lengths)]
+        return {record: expected.pop(record) for record in found}
+
+    def keep_partitions(self, prefixes: Collection[str]) -> None:
         """Confirm partitions as they were expected."""
-        if self._expected:
-            held = self.tree.under_each(prefixes)
-            confirmed = [record for part in held for record in part if record in self._expected]
-            self._replace((), {record: self._expected.pop(record) for record in confirmed})
+        self._replace((), self._take_expected(prefixes))
 
     def without_expected(self, wanted: Sequence[Summary]) -> list[Summary]:
         """Return those summaries that are true of what the peer last said, where more is expected now."""
         if not self._expected or not self.claims:
             return []
+        lengths = {len(each.prefix) for each in wanted}
+        more = Counter([prefix_of(record, length) for length in lengths for record in self._expected])
+        counts = self.tree.counts([each.prefix for each in wanted])
+        wanted = [
+            each
+            for each, count in zip(wanted, counts, strict=True)
+            if more[each.prefix] and each.count == count - more[each.prefix]
+        ]
         found = []
         for each, held in zip(wanted, self.tree.under_each([each.prefix for each in wanted]), strict=True):
             said = {record: entry for record, entry in held.items() if record not in self._expected}
-            if len(said) == each.count < len(held) and summarize(each.prefix, said) == each:
+            if summarize(each.prefix, said) == each:
                 found.append(each)
         return found
 
-    def drop_expected(self, prefixes: Sequence[str]) -> None:
+    def drop_expected(self, prefixes: Collection[str]) -> None:
         """Put partitions back to what the peer last said."""
-        gone = [record for held in self.tree.under_each(prefixes) for record in held]
-        gone = [record for record in gone if self._expected.pop(record, None) is not None]
-        self.tree.change({}, gone)
+        self.tree.change({}, self._take_expected(prefixes))
 
     def _replace(self, gone: Iterable[str], claims: Mapping[str, Claims]) -> None:
         held, touched = self.claims, self._touched
         for record in gone:
             old = held.pop(record, None)
             if old is not None:
-                touched.setdefault(record, old)
-                self._changed = True
+                self._touch(record, old)
         if not held and not touched:
             # The first word of a peer: nothing to compare it with.
             held.update(claims)
             touched.update(dict.fromkeys(claims))
+            self._news = None
+            self._unremembered += len(claims)
             self._changed = self._changed or bool(claims)
             return
         for record, new in claims.items():
             old = held.get(record)
             if old != new:
-                touched.setdefault(record, old)
+                self._touch(record, old)
                 held[record] = new
-                self._changed = True
+
+    def _touch(self, record: str, old: Claims | None) -> None:
+        """Note that something else is claimed of a record than this."""
+        self._touched.setdefault(record, old)
+        self._unremembered += 1
+        self._changed = True
+        if self._news is not None:
+            self._news[record] = None
+
+    def take_news(self) -> Collection[str] | None:
+        """Return of which records something else is claimed since this was last asked; None for all."""
+        news, self._news = self._news, {}
+        return news
 
     def take_changes(self) -> Advertisements:
         """Return the state for an evaluation, with what changed since the last one."""
-        came: set[str] = set()
-        went: dict[str, Claims] = {}
-        for record, old in self._touched.items():
-            new = self.claims.get(record)
-            if new != old:
-                if old is not None:
-                    went[record] = old
-                if new is not None:
-                    came.add(record)
+        claims, touched = self.claims, self._touched
+        before = {record: old for record, old in touched.items() if old is not None}  # mostly few
+        went = {record: old for record, old in before.items() if claims.get(record) != old}
+        came = frozenset(touched.keys() & claims.keys()).difference(before.keys() - went.keys())
         self._touched = {}
-        return Advertisements(self.source, self.claims, frozenset(came), went)
+        return Advertisements(self.source, claims, came, went)

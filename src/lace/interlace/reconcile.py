@@ -160,21 +160,35 @@ class Reconciliation:
         return self._asked
 
     def _guess(self, wanted: list[Summary]) -> None:
-        """Try to rebuild partitions from what is known already."""
+        """Try to rebuild partitions from what is known already.
+
+        Whichever guess a root confirms, the same records are known then; the order is that of what it costs.
+        """
         peer = self._peer
-        wanted = self._close([each for each in wanted if peer.is_known(each)], wanted)
-        if self._predicts and wanted:
-            # Our own send set first: its roots are kept anyway.
-            found = self._own.mirror.agreeing(wanted)
-            records = [record for _, entries in found for record in entries]
-            peer.set_partitions(found, self._own.claims_of(records, peer.source))
-            wanted = self._close([summary for summary, _ in found], wanted)
-        kept = [summary for summary, _ in peer.tree.agreeing(wanted)]
-        peer.keep_partitions([summary.prefix for summary in kept])
-        wanted = self._close(kept, wanted)
+        wanted = self._keep([each for each in wanted if peer.is_known(each)], wanted)
+        if not peer.claims:
+            # Before the peer's first word its tree is of another day, and the roots of our own set are kept.
+            wanted = self._predict(wanted)
+        wanted = self._keep(peer.tree.agreeing(wanted), wanted)
+        if peer.claims:
+            wanted = self._predict(wanted)
         said = peer.without_expected(wanted)
         peer.drop_expected([summary.prefix for summary in said])
         self._close(said, wanted)
+
+    def _keep(self, found: list[Summary], wanted: list[Summary]) -> list[Summary]:
+        """Take partitions for what was expected of them; return the others."""
+        self._peer.keep_partitions([summary.prefix for summary in found])
+        return self._close(found, wanted)
+
+    def _predict(self, wanted: list[Summary]) -> list[Summary]:
+        """Try what our own send set says of partitions; return those of which something else is true."""
+        if not self._predicts or not wanted:
+            return wanted
+        peer, own = self._peer, self._own
+        found = own.mirror.agreeing(wanted)
+        peer.set_matched(found, own.mirror, lambda records: own.claims_of(records, peer.source))
+        return self._close(found, wanted)
 
     def _close(self, known: list[Summary], wanted: list[Summary]) -> list[Summary]:
         """Take note that partitions are known; return the others."""
@@ -296,13 +310,12 @@ class Reconciliation:
                 limit="max_advertisement_records", bound=bound, seen=len(claims), advice="in one answer block"
             )
         entries = self._peer.hash_listing(claims)
-        listed = self._by_partition(entries)
-        found = [(self._open[prefix], held) for prefix, held in listed.items()]
-        for wanted, held in found:
+        found = {self._open[prefix]: held for prefix, held in self._by_partition(entries).items()}
+        for wanted, held in found.items():
             _check_listing(wanted, held)
-        self._peer.set_partitions(found, claims)
-        for prefix in listed:
-            del self._open[prefix]
+        self._peer.set_listed(found, claims)
+        for wanted in found:
+            del self._open[wanted.prefix]
 
     def _by_partition(self, entries: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
         """Return what was listed by the partitions that were to be listed."""

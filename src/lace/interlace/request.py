@@ -6,7 +6,6 @@ record hash suffix is accepted by local policy."
 
 from __future__ import annotations
 
-from itertools import filterfalse
 from operator import itemgetter
 
 from lace.interlace.blocks import MAY_REQUEST, MalformedBlock
@@ -15,6 +14,7 @@ from lace.interlace.events import Evaluation, Output, RequestBlock, SendBlock
 from lace.interlace.own import format_suffixes
 from lace.interlace.partitions import PAYLOAD
 from lace.interlace.state import Exchange
+from lace.policy import among
 from lace.text import is_foreign_record_id
 
 _LINE_BYTES = len(f"{MAY_REQUEST}('')\n")
@@ -35,13 +35,13 @@ def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
     _forget_changed(exchange.rejected, advertised)
     _forget_changed(exchange.unavailable, advertised)
     suffixes = format_suffixes(agreed.terms.formats & exchange.settings.formats)
-    may_request, held_off = evaluation.may_request, exchange.rejected.keys() | exchange.unavailable.keys()
+    held_off = exchange.rejected.keys() | exchange.unavailable.keys()
     # What is missing first: between peers that know each other it is little.
-    missing = filterfalse(evaluation.has, advertised)
+    missing = agreed.lacking.look(agreed.advertised, evaluation.have)
     found = [
         record
-        for record in missing
-        if record in may_request and record.endswith(suffixes) and record not in held_off
+        for record in among(evaluation.may_request, missing)
+        if record.endswith(suffixes) and record not in held_off
     ]
     return sorted(found, key=_content)
 
@@ -57,9 +57,10 @@ def lacks_nothing(exchange: Exchange) -> bool:
     Then no policy could request any of it, and none need be asked. What has been removed since is missed by
     the next round.
     """
-    if exchange.loop.has is None or exchange.rejected or exchange.unavailable:
+    have, agreed = exchange.loop.have, exchange.agreed
+    if have is None or exchange.rejected or exchange.unavailable:
         return False
-    return all(map(exchange.loop.has, exchange.agreed.advertised.claims))
+    return not agreed.lacking.look(agreed.advertised, have)
 
 
 def request_nothing(exchange: Exchange) -> list[Output]:
@@ -89,9 +90,10 @@ def _send(exchange: Exchange, chosen: list[str]) -> list[Output]:
 def receive_request(exchange: Exchange, block: RequestBlock) -> None:
     """Read what the peer asks for."""
     requests = [fact[1] for fact in block.facts]
-    if len(set(requests)) != len(requests):
+    distinct = set(requests)
+    if len(distinct) != len(requests):
         raise MalformedBlock(reason="a record is requested twice")
-    if not exchange.agreed.own.ids.issuperset(requests):
+    if not distinct <= exchange.agreed.own.ids:
         for record in requests:
             if not is_foreign_record_id(record):
                 raise MalformedBlock(reason=f"{record[:60]!r} is no record id")

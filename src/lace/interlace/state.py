@@ -7,7 +7,8 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from lace.facts import Fact
 from lace.interlace.answer import Answers
 from lace.interlace.claims import Claims
 from lace.interlace.events import AdvertisementBlock, Advertisements, Cursor, Purpose
+from lace.interlace.lacking import Lacking
 from lace.interlace.limits import GREATEST
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.peer import PeerAdvertisements
@@ -54,6 +56,8 @@ class Agreed:
     own: OwnAdvertisements
     advertised: PeerAdvertisements
     """What the peer advertises. Claims, and never facts about records."""
+    lacking: Lacking = field(default_factory=Lacking)
+    """What of it is not here."""
 
     def remember(self, cursor: Cursor | None) -> None:
         """Expect of the peer what a cursor says, where it is of this source and schema."""
@@ -61,6 +65,7 @@ class Agreed:
             self.advertised = PeerAdvertisements(
                 self.peer_source, self.terms.fields, summarizes=self.terms.partitions, cursor=cursor
             )
+            self.lacking = Lacking()
 
     def claims_for(self, purpose: Purpose) -> Advertisements:
         """Return what the peer advertises, with what is new to an evaluation of this purpose.
@@ -111,8 +116,8 @@ class Loop:
     """One pass of advertise, reconcile, request and transfer."""
 
     own_differs: bool = False
-    has: Callable[[str], bool] | None = None
-    """Tells whether a record was in the store when the loop began; None before that is known."""
+    have: AbstractSet[str] | None = None
+    """What was in the store when the loop began; None before that is known."""
     held: AdvertisementBlock | None = None
     """What the peer began an open exchange's round with."""
     answers: Answers | None = None

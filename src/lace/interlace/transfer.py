@@ -29,6 +29,7 @@ from lace.interlace.events import (
 )
 from lace.interlace.limits import TransferLimit
 from lace.interlace.state import Exchange, Loop, NotYet
+from lace.policy import among
 from lace.record import MARK, MARKLINE_BYTES, Record, RecordLimits, parse_record
 
 _ID_CHARS = 64
@@ -55,10 +56,9 @@ def may_serve(exchange: Exchange, evaluation: Evaluation, requested: Sequence[st
     PROFILE 10: "when it was advertised in this loop and `MaySend` and `Have` hold in an evaluation made after
     the request was read."
     """
-    advertised, may_send, has = exchange.agreed.own.ids, evaluation.may_send, evaluation.has
-    if advertised.issuperset(requested) and may_send.issuperset(requested) and all(map(has, requested)):
-        return [*requested]
-    return [record for record in requested if record in advertised and record in may_send and has(record)]
+    advertised = exchange.agreed.own.ids
+    sendable = among(evaluation.have, among(evaluation.may_send, requested))
+    return [record for record in sendable if record in advertised]
 
 
 def serve(exchange: Exchange, evaluation: Evaluation) -> list[Output]:

@@ -20,6 +20,7 @@ from lace.policy.expose import (
     lower_exposure,
     read_expose,
 )
+from lace.policy.extent import Extent, GrowingSet, GrownSet, among, came_since
 from lace.policy.local import (
     NOTHING_EXPOSED,
     OUR_LIMITS,
@@ -81,15 +82,17 @@ __all__ = [
     "MAY_REQUEST", "MAY_SEND", "MERGED_SELECT_ADVERTISED", "MERGED_SELECT_HAVE", "NOTHING_EXPOSED",
     "OUR_LIMITS", "PEER_LIMITS",
     "ActivePolicy", "Authored", "Compose", "Composed", "Constraint", "Decision", "EqualOrigins",
-    "ExchangePlan", "ExposeModule", "Exposure", "ExposureStopped", "FlatRules", "ForeignHelper", "Generated",
-    "GeneratedName",
-    "GivenViews", "Held", "Kind", "LocalPolicy", "Lowered", "MissingExport", "Module", "ModuleRefused",
+    "ExchangePlan", "ExposeModule", "Exposure", "ExposureStopped", "Extent", "FlatRules", "ForeignHelper",
+    "Generated", "GeneratedName",
+    "GivenViews", "GrowingSet", "GrownSet", "Held", "Kind", "LocalPolicy", "Lowered", "MissingExport",
+    "Module", "ModuleRefused",
     "NotATranscript", "NotCanonicalModule", "NotOfSnapshot", "NothingToPresent", "Operand", "OperandLimits",
     "OperandStopped", "Origin", "OriginClaimsLocal", "OriginClaimsVerifier", "OriginMismatch", "OtherPlan",
     "PeerReasons", "Precompiled", "Reasons", "RequiredFields", "ReservedName", "Resident", "Restriction",
     "Running", "SameIndex", "SelectedNotExposable", "SignerDisagrees", "Snapshot", "SourceMap", "Transcript",
     "UnknownLowering", "UnknownPlanProfile", "UnreadableFacts", "ViewMaker", "Views",
-    "assign_origins", "check_announced", "compose_selectors", "expose_selected", "join_operands",
+    "among", "assign_origins", "came_since", "check_announced", "compose_selectors", "expose_selected",
+    "join_operands",
     "lower_exposure", "make_plan", "naming_operand", "parse_transcript", "read_expose", "read_module",
     "read_restriction", "receive_module", "restrict_like",
 ]  # fmt: skip

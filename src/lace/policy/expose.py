@@ -37,7 +37,7 @@ from lace.errors import LimitExceeded, PolicyError
 from lace.facts import CAN_QUERY_RECORD, Fact, Predicate, QueryFacts, View, full_view, query_view
 from lace.policy.module import Module, check_selector, read_module
 from lace.policy.scope import SUPPLIED, Generated, rename_rule, scope_rules
-from lace.policy.snapshot import Following, Snapshot, is_handing
+from lace.policy.snapshot import Following, Given, Snapshot, is_handing
 
 EXPOSE: Final = "expose"
 WATCHED: Final = 64
@@ -184,7 +184,8 @@ class Views:
         watched = self._watch(viewer)
         running = watched.following
         try:
-            running.evaluate(snapshot, snapshot.runtime | {(VIEWER.name, viewer)}, Budget(self._limits))
+            given = Given(snapshot.runtime | {(VIEWER.name, viewer)})
+            running.evaluate(snapshot, given, Budget(self._limits))
         except EvaluationStopped as error:
             fields = error.fields
             raise ExposureStopped(

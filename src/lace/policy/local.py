@@ -16,7 +16,8 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +25,8 @@ from typing import Final, Protocol
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, Result
 from lace.errors import LimitExceeded
-from lace.facts import Fact, Values, View, check_view
+from lace.facts import Predicate, Values, View, check_view
+from lace.policy.extent import Extent
 from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
 from lace.policy.module import FlatRules
 from lace.policy.peerreasons import PeerReasons
@@ -32,10 +34,13 @@ from lace.policy.plan import ExchangePlan, make_plan
 from lace.policy.reasons import Reasons
 from lace.policy.restriction import Restriction
 from lace.policy.scope import Generated
-from lace.policy.snapshot import Following, Handed, Snapshot
+from lace.policy.snapshot import Following, Given, Handed, Snapshot, rows_since
 from lace.text import PlanId
 
 NOTHING_EXPOSED: Final = "nothing is exposed to this peer"
+
+LOOKED_UP: Final = 16
+"""One record is looked up in the time in which so many become texts where all of them do."""
 
 SECONDS: Final = 10.0
 """For each operand, where a clock is given: a peer waits 30 s, and both must be done well before."""
@@ -72,6 +77,45 @@ class OperandLimits:
     """The peer's operand, alone."""
 
 
+class Extension(Extent[str]):
+    """The records of which a decision holds, as its engine has them.
+
+    They become texts when somebody wants all of them; who asks about a few has them looked up.
+    """
+
+    def __init__(self, result: Result, predicate: Predicate) -> None:
+        self._result = result
+        self._predicate = predicate
+
+    @cached_property
+    def all(self) -> frozenset[str]:
+        """All of them as texts."""
+        return frozenset([values[0] for values in self._result.lookup(self._predicate, (None,))])
+
+    def __len__(self) -> int:
+        return self._result.count(self._predicate)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.all)
+
+    def __contains__(self, record: object) -> bool:
+        if "all" in self.__dict__ or not isinstance(record, str):
+            return record in self.all
+        return any(True for _ in self._result.lookup(self._predicate, (record,)))
+
+    def since(self, earlier: AbstractSet[str]) -> Collection[str] | None:
+        """Return what came since an earlier decision; None where its engine cannot tell."""
+        if not isinstance(earlier, Extension) or earlier._predicate != self._predicate:
+            return None
+        came = rows_since(self._result, earlier._result, self._predicate)
+        return None if came is None else [values[0] for values in came]
+
+    def among(self, given: Collection[str]) -> list[str]:
+        """Return those of some that are in the set, in their order."""
+        few = len(given) * LOOKED_UP < len(self)
+        return list(filter(self.__contains__ if few else self.all.__contains__, given))
+
+
 @dataclass(frozen=True)
 class Decision:
     """What one evaluation decided."""
@@ -90,26 +134,36 @@ class Decision:
         return self._results[self._lowered.side]
 
     @cached_property
-    def may_send(self) -> frozenset[str]:
-        """The records that may be sent, where we have them."""
-        return frozenset([values[0] for values in self._result.lookup(MAY_SEND, (None,))])
+    def sendable(self) -> Extension:
+        """The records that may be sent, where we have them, for whoever follows them or asks about a few."""
+        return Extension(self._result, MAY_SEND)
 
     @cached_property
+    def requestable(self) -> Extension:
+        """The advertised records that may be asked for, for whoever follows them or asks about a few."""
+        return Extension(self._result, MAY_REQUEST)
+
+    @property
+    def may_send(self) -> frozenset[str]:
+        """The records that may be sent, where we have them."""
+        return self.sendable.all
+
+    @property
     def may_request(self) -> frozenset[str]:
         """The advertised records that may be asked for, where we have not got them."""
-        return frozenset([values[0] for values in self._result.lookup(MAY_REQUEST, (None,))])
+        return self.requestable.all
 
     def may_send_record(self, record: str) -> bool:
         """Tell whether one record may be sent, without listing the others."""
-        return any(True for _ in self._result.lookup(MAY_SEND, (record,)))
+        return record in self.sendable
 
     def may_request_record(self, record: str) -> bool:
         """Tell whether one record may be asked for, without listing the others."""
-        return any(True for _ in self._result.lookup(MAY_REQUEST, (record,)))
+        return record in self.requestable
 
     def counts(self) -> tuple[int, int]:
         """Return how many records may be sent, and how many asked for."""
-        return self._result.count(MAY_SEND), self._result.count(MAY_REQUEST)
+        return len(self.sendable), len(self.requestable)
 
     def selected(self, index: int) -> tuple[list[Values], list[Values]]:
         """Return what one operand selects: `SelectHave` and `SelectAdvertised`, sorted."""
@@ -159,15 +213,13 @@ class LocalPolicy:
         self._lowered: Lowered | None = None
         self._peer: Following
         self._ours: Following
-        self._given: tuple[frozenset[Fact], ...] = (frozenset(), frozenset(), frozenset())
-        """Runtime facts and advertisements of the last snapshot, and both together."""
 
     def evaluate(self, snapshot: Snapshot) -> Decision:
         """Decide for a snapshot; what a snapshot shares with the last one is not decided again."""
         # 020: "Record facts are never ambient for peer-origin modules." What is no view stops here.
         view = check_view(self._views.view(self.viewer, snapshot), self.viewer)
         lowered = self._prepare(trusted=view.is_full)
-        given = self._given_in(snapshot)
+        given = Given(snapshot.runtime, snapshot.advertised)
         theirs = self._budget(self._limits.peer)
         # A full view needs no relation that the peer's scans are read through.
         gate: Handed = {} if view.is_full else {lowered.gate: view}
@@ -184,14 +236,6 @@ class LocalPolicy:
     def _budget(self, limits: EvaluationLimits) -> Budget:
         # Time is limited where the caller gave a clock; who evaluates without one counts rows and rounds.
         return Budget(limits if self._now is not None else replace(limits, seconds=None), self._now)
-
-    def _given_in(self, snapshot: Snapshot) -> frozenset[Fact]:
-        """Return what both operands are given beside records, as one set while it stays the same."""
-        runtime, advertised, given = self._given
-        if snapshot.runtime is not runtime or snapshot.advertised is not advertised:
-            given = snapshot.runtime | snapshot.advertised
-            self._given = snapshot.runtime, snapshot.advertised, given
-        return given
 
     def explain(self, snapshot: Snapshot, composed: Iterable[Generated] = ()) -> Reasons:
         """Make ready to say why, and why not, about one snapshot. It is for the owner, who may see it all.

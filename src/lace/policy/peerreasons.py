@@ -18,7 +18,7 @@ from lace.datalog import Explainer, Proof, WhyNot, compile_program
 from lace.engines import Database
 from lace.facts import GATED, Fact, View
 from lace.policy.lower import Lowered
-from lace.policy.snapshot import Following, Handed, Snapshot
+from lace.policy.snapshot import Following, Given, Handed, Snapshot
 
 
 class PeerReasons:
@@ -42,7 +42,7 @@ class PeerReasons:
 def _seen_facts(lowered: Lowered, view: View, snapshot: Snapshot, budget: Budget) -> Iterator[Fact]:
     """Yield the record facts that a view shows, sorted as text."""
     gate: Handed = {} if view.is_full else {lowered.gate: view}
-    result = Following(lowered.seen).evaluate(snapshot, frozenset(), budget, gate)
+    result = Following(lowered.seen).evaluate(snapshot, Given(), budget, gate)
     for predicate in GATED:
         for values in result.facts(lowered.copied(predicate)):
             yield (predicate.name, *values)

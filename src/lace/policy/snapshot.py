@@ -15,14 +15,17 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final, NamedTuple, Protocol, TypeGuard, cast
 
 from lace.algebra import Budget, RelationProgram, Result
 from lace.datalog import ADVERTISEMENT_PREDICATES, RUNTIME_PREDICATES
 from lace.errors import LaceError, PolicyError
 from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values, View
+from lace.policy.extent import Extent, came_since
 
 TRAIL: Final = 16
 """So many steps back a snapshot remembers; who follows more slowly starts anew."""
@@ -118,20 +121,70 @@ def is_handing(result: Result) -> TypeGuard[Handing]:
     return hasattr(result, "relation")
 
 
+class _Kept(Protocol):
+    """Rows that an engine holds, of which a later version has more."""
+
+    def beyond(self, earlier: object) -> Collection[Values] | None:
+        """Return the rows that an earlier version did not have; None where it was not one."""
+        ...
+
+
+def _is_kept(rows: object) -> TypeGuard[_Kept]:
+    return hasattr(rows, "beyond")
+
+
+def rows_since(now: Result, before: Result, predicate: Predicate) -> Collection[Values] | None:
+    """Return what was derived of a predicate since an earlier result; None where the engine cannot tell."""
+    if now is before:
+        return ()
+    if not is_handing(now) or not is_handing(before):
+        return None
+    rows = now.relation(predicate)
+    return rows.beyond(before.relation(predicate)) if _is_kept(rows) else None
+
+
 def _only(
-    facts: Iterable[Fact], predicates: Iterable[Predicate], kind: str, known: frozenset[Fact] = frozenset()
-) -> frozenset[Fact]:
+    facts: Iterable[Fact],
+    predicates: Iterable[Predicate],
+    kind: str,
+    known: AbstractSet[Fact] = frozenset(),
+) -> AbstractSet[Fact]:
     """Return facts of some predicates, and no others; those that are known were looked at before."""
     if facts is known:
         return known
-    found = frozenset(facts)
-    new = found - known if known else found
+    found = facts if isinstance(facts, Extent) else frozenset(facts)
+    new = came_since(found, known)
+    if new is None:
+        new = found - known if known else found
     allowed = frozenset(predicates)
     for fact in new:
         if (fact[0], len(fact) - 1) not in allowed:
             raise NotOfSnapshot(predicate=f"{fact[0]}/{len(fact) - 1}", kind=kind)
     # The same facts are the same set: whoever compares two moments sees that at once.
     return known if known and not new and len(found) == len(known) else found
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Facts that are given to a program beside those of records."""
+
+    runtime: AbstractSet[Fact] = frozenset()
+    advertised: AbstractSet[Fact] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.runtime) + len(self.advertised)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return chain(self.runtime, self.advertised)
+
+    def changes_since(self, before: Given) -> tuple[list[Fact], list[Fact]]:
+        """Return what came and what went; of a peer's advertisements nobody looks at what stayed."""
+        came, gone = [*(self.runtime - before.runtime)], [*(before.runtime - self.runtime)]
+        said = came_since(self.advertised, before.advertised)
+        if said is None:
+            said = self.advertised - before.advertised
+            gone += before.advertised - self.advertised
+        return [*came, *said], gone
 
 
 class Told(NamedTuple):
@@ -192,7 +245,9 @@ class Snapshot:
         told = self.advertised if advertised is None else advertised
         later.advertised = _only(told, ADVERTISEMENT_PREDICATES, "advertisement", self.advertised)
         said = added is not None or removed is not None
-        came, gone = (_only(facts or (), RECORD_PREDICATES, "record") for facts in (added, removed))
+        came, gone = (
+            frozenset(_only(facts or (), RECORD_PREDICATES, "record")) for facts in (added, removed)
+        )
         if records is None:
             later.told = self.told.then(came, gone)
         if said or records is None or (self.complete and later.records is self.records):
@@ -235,7 +290,7 @@ class Following:
         self._exact = False
         """Whether it holds the record facts of that, and no others."""
         self._moment: object = None
-        self._given: frozenset[Fact] = frozenset()
+        self._given = Given()
         self._handed: dict[Predicate, frozenset[Values]] = {}
         """What was handed over as texts."""
         self._result: Result | None = None
@@ -249,7 +304,7 @@ class Following:
         return self._result
 
     def evaluate(
-        self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed | None = None
+        self, snapshot: Snapshot, given: Given, budget: Budget, handed: Handed | None = None
     ) -> Result:
         """Bring the result up to date with a snapshot, the facts given beside it, and relations of others."""
         handed = handed or {}
@@ -267,7 +322,7 @@ class Following:
         self._moment, self._given = snapshot.moment, given
         return result
 
-    def _start(self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed) -> Result:
+    def _start(self, snapshot: Snapshot, given: Given, budget: Budget, handed: Handed) -> Result:
         records = snapshot.records
         self._exact = snapshot.complete
         if _is_versioned(records):
@@ -285,13 +340,9 @@ class Following:
             self._running = records.evaluate(self._program, budget, facts)
             return self._running.result() if self._exact else self._running.change(*snapshot.told, budget)
 
-    def _go_on(
-        self, snapshot: Snapshot, given: frozenset[Fact], budget: Budget, handed: Handed
-    ) -> Result | None:
+    def _go_on(self, snapshot: Snapshot, given: Given, budget: Budget, handed: Handed) -> Result | None:
         """Continue from the last evaluation; None where that is not possible."""
-        came = gone = frozenset[Fact]()
-        if given is not self._given:
-            came, gone = given - self._given, self._given - given
+        came, gone = given.changes_since(self._given)
         running = self._running
         if self._records is not None and self._exact and snapshot.complete:
             result = cast(FollowingRun, running).follow(snapshot.records, came, gone, handed, budget)

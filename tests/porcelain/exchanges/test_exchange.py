@@ -12,7 +12,7 @@ import pytest
 
 from lace.errors import LaceError
 from lace.facts import Predicate
-from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Purpose, Schema
+from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Schema
 from lace.interlace.merkle import make_entries
 from lace.porcelain import (
     ExchangeChoices,
@@ -25,7 +25,7 @@ from lace.porcelain import (
     run_sync,
 )
 from lace.porcelain.exchanges import sharing
-from lace.porcelain.exchanges.exchange import share_evaluation
+from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Sharing
 from lace.stores import MemoryStore
 from lace.text import Verifier
@@ -191,10 +191,7 @@ def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() ->
     shared_by_all, turns = Sharing(), []
 
     class Decided:
-        may_send = may_request = frozenset({"P.x.H3"})
-
-        def has(self, record: str, /) -> bool:
-            return record == "P.x.H3"
+        may_send = may_request = have = frozenset({"P.x.H3"})
 
         def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
             taking = Thread(target=shared_by_all.take)
@@ -204,10 +201,10 @@ def test_what_an_evaluation_reads_later_it_reads_when_the_facts_are_its_own() ->
             turns.append(taking.is_alive())  # nobody else gets them now
             return {record: [("App", "0", "ding")] for record in records}
 
-    shared = share_evaluation(Decided(), shared_by_all, Purpose.SERVE)
+    shared = SharedEvaluation(Decided(), shared_by_all)
     assert shared.may_request == {"P.x.H3"}
     assert shared.fields(["P.x.H3"], None) == {"P.x.H3": [("App", "0", "ding")]}
-    assert (shared.may_send, shared.has("P.x.H3"), turns) == ({"P.x.H3"}, True, [True])
+    assert (shared.may_send, "P.x.H3" in shared.have, turns) == ({"P.x.H3"}, True, [True])
 
 
 def test_what_is_remembered_is_compared_when_the_facts_are_its_own() -> None:

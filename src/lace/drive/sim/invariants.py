@@ -87,7 +87,7 @@ def _check_requested(side: Side, host: SimHost, record: str) -> str | None:
         return f"{record} is requested, and may not be"
     if record not in exchange.agreed.advertised.claims:
         return f"{record} is requested, and was not advertised"
-    if evaluation.has(record):
+    if record in evaluation.have:
         return f"{record} is requested, and is there already"
     if record.rpartition(".")[2] not in exchange.agreed.terms.formats:
         return f"{record} is requested, and its format was not agreed on"
@@ -103,7 +103,7 @@ def check_send_set(side: Side, host: SimHost) -> str | None:
     """The send set is what the last evaluation for advertising allows; it is checked when it is new."""
     if side.machine.phase is Phase.ADVERTISE and host.evaluation is not None:
         for record in side.machine.exchange.agreed.own.ids:
-            if record not in host.evaluation.may_send or not host.evaluation.has(record):
+            if record not in host.evaluation.may_send or record not in host.evaluation.have:
                 return f"{record} is in the send set, and may not be sent or is not there"
     return None
 

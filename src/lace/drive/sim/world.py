@@ -6,6 +6,7 @@ Everything is driven by one seeded generator; nothing here reads a clock, throws
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +29,7 @@ from lace.interlace import (
     SendRecords,
     StoreFailed,
 )
+from lace.policy import GrowingSet
 from lace.record import Record
 from lace.text import Tai, write_tai
 
@@ -97,17 +99,28 @@ class SimStore:
             self.changes += 1
 
 
+class FollowedSet:
+    """A set that is given whole again and again, and had as versions that know what came."""
+
+    def __init__(self) -> None:
+        self._growing: GrowingSet[str] = GrowingSet()
+
+    def follow(self, now: AbstractSet[str]) -> AbstractSet[str]:
+        """Return a set as a version that goes on from the one before, where nothing went."""
+        if not self._growing.version() <= now:
+            self._growing = GrowingSet()
+        self._growing.add(now)
+        return self._growing.version()
+
+
 @dataclass(frozen=True)
 class SimEvaluation:
     """A decision over a snapshot of a simulated store."""
 
-    may_send: frozenset[str]
-    may_request: frozenset[str]
+    may_send: AbstractSet[str]
+    may_request: AbstractSet[str]
+    have: AbstractSet[str]
     snapshot: dict[str, Record]
-
-    def has(self, record: str) -> bool:
-        """Tell whether the record was there."""
-        return record in self.snapshot
 
     def fields(self, records: Collection[str], schema: Schema) -> dict[str, list[Claim]]:
         """Return the fields of records under the names of a schema."""
@@ -137,6 +150,7 @@ class SimHost:
         self.evaluation: SimEvaluation | None = None
         self._arrived: list[Record] = []
         self._changes = store.changes
+        self._sent, self._held = FollowedSet(), FollowedSet()
 
     def prepare(self, agreed: PlanAgreed) -> Prepared:
         """Decide by the plan's operands from now on."""
@@ -171,7 +185,9 @@ class SimHost:
             wanted = advertised if wanted is None else wanted & advertised
         assert have is not None
         assert wanted is not None
-        self.evaluation = SimEvaluation(frozenset(have), frozenset(wanted), records)
+        self.evaluation = SimEvaluation(
+            self._sent.follow(have), frozenset(wanted), self._held.follow(records.keys()), records
+        )
         return Evaluated(self.evaluation)
 
     def arrive(self, record: Record) -> None:

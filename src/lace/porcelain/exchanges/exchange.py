@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,11 +42,9 @@ from lace.errors import LaceError, PolicyError
 from lace.facts import ALL_FACTS
 from lace.iltp import Connection, StreamLimits
 from lace.interlace import (
-    Claim,
     Cursor,
     Dice,
     Evaluated,
-    Evaluation,
     EvaluationFailed,
     ExchangeLimits,
     Link,
@@ -54,8 +53,6 @@ from lace.interlace import (
     NeedEvaluation,
     PlanAgreed,
     Prepared,
-    Purpose,
-    Schema,
     Settings,
 )
 from lace.policy import Module, OperandLimits, Precompiled, Views
@@ -64,6 +61,7 @@ from lace.porcelain.exchanges.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.exchanges.cursors import KeptCursors
 from lace.porcelain.exchanges.history import report_fault
 from lace.porcelain.exchanges.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
+from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Share, Sharing
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policies.file import PolicyFile
@@ -137,49 +135,6 @@ class Guard:
 NOBODY: Final = Guard()
 
 
-@dataclass(frozen=True, slots=True)
-class SharedEvaluation:
-    """An evaluation over facts that others use too: it has them for itself when it reads them later."""
-
-    evaluation: Evaluation
-    sharing: Sharing
-    purpose: Purpose
-    decided: frozenset[str]
-    """The extension that the evaluation was made for, read while the facts were ours."""
-
-    @property
-    def may_send(self) -> frozenset[str]:
-        """The extension of `MaySend`."""
-        if self.purpose is not Purpose.REQUEST:
-            return self.decided
-        with self.sharing.held():
-            return self.evaluation.may_send
-
-    @property
-    def may_request(self) -> frozenset[str]:
-        """The extension of `MayRequest`."""
-        if self.purpose is Purpose.REQUEST:
-            return self.decided
-        with self.sharing.held():
-            return self.evaluation.may_request
-
-    @property
-    def has(self) -> Callable[[str], bool]:
-        """Tells whether a record was in the store."""
-        return self.evaluation.has
-
-    def fields(self, records: Collection[str], schema: Schema) -> Mapping[str, Sequence[Claim]]:
-        """Return the validated fields of records, when it is our turn."""
-        with self.sharing.held():
-            return self.evaluation.fields(records, schema)
-
-
-def share_evaluation(evaluation: Evaluation, sharing: Sharing, purpose: Purpose) -> SharedEvaluation:
-    """Read what an evaluation was made for while the facts are ours; later that is only looked up."""
-    decided = evaluation.may_request if purpose is Purpose.REQUEST else evaluation.may_send
-    return SharedEvaluation(evaluation, sharing, purpose, decided)
-
-
 class PolicyHost(Host):
     """A host whose policy is chosen when the peer is known, over facts that it shares with others."""
 
@@ -225,7 +180,7 @@ class PolicyHost(Host):
         self._guard = guard
         self._narrows = narrows
         self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
-        self.have: frozenset[str] = frozenset()
+        self.have: AbstractSet[str] = frozenset()
         """The records of the last evaluation."""
 
     def _time(self) -> float:
@@ -271,7 +226,7 @@ class PolicyHost(Host):
                 answer = super().evaluate(need)
                 if isinstance(answer, Evaluated):
                     self.have = self._snapshots.have
-                    answer = Evaluated(share_evaluation(answer.evaluation, self._sharing, need.purpose))
+                    answer = Evaluated(SharedEvaluation(answer.evaluation, self._sharing))
             finally:
                 self._share = None
                 seconds = share.now() - began

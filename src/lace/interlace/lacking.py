@@ -1,0 +1,38 @@
+"""What the peer advertises and the store has not got, from look to look (050, Evaluate request set).
+
+Rules of this file:
+1. While a store only gains records, what is missing was missing at the last look, or is advertised since. A
+   store that lost something, or cannot say, is asked about everything that is advertised.
+2. This is about which records are here, and no decision: `MayRequest` is asked by whoever requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+
+from lace.interlace.peer import PeerAdvertisements
+from lace.policy import among, came_since
+
+
+class Lacking:
+    """Which advertised records a store lacks."""
+
+    def __init__(self) -> None:
+        self._have: AbstractSet[str] | None = None
+        """What was in the store at the last look."""
+        self._missing: Collection[str] = ()
+
+    def look(self, peer: PeerAdvertisements, have: AbstractSet[str]) -> Collection[str]:
+        """Return which records that the peer advertises are not among those in the store."""
+        advertised: Collection[str] = peer.claims
+        news = peer.take_news()
+        if news is not None and came_since(have, self._have) is not None:
+            advertised = [each for each in {*self._missing, *news} if each in peer.claims]
+        there = among(have, advertised)
+        self._have = have
+        self._missing = ()
+        if len(there) < len(advertised):
+            known = set(there)
+            self._missing = [each for each in advertised if each not in known]
+        return self._missing
