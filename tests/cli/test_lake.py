@@ -135,6 +135,28 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_done(waters:
     assert len(waters("lake", "history", "--lake", "L", "--json").values) == 3
 
 
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ingest in this process."""
+    monkeypatch.setattr("lace.cli.lake_ingest.start_spark", lambda call: None)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_what_is_passed_over_in_a_folder_is_counted_and_named(run: Run, home: Path) -> None:
+    assert run("lake", "init", "M").code == 0
+    lake_of(home / "in" / "lake", RECORDS[:5])
+    for name in ("a.records", "_half.records", ".b.records"):
+        (home / "in" / name).write_bytes(RECORDS[0].raw)
+    for at in range(4):
+        (home / "in" / f"{at}.txt").touch()
+    done = run("lake", "ingest", "in", "--lake", "M")
+    assert "stored 1 record " in done.out
+    where = f"{home}/in"
+    shown = f"{where}/0.txt, {where}/1.txt, {where}/2.txt … and 2 more"
+    assert f"5 entries passed over: no *.records ({shown})" in done.err
+    assert f"not whole yet ({where}/.b.records, {where}/_half.records)" in done.err
+
+
 @pytest.mark.spark
 def test_a_folder_is_followed_until_it_is_empty(waters: Run, home: Path, spark: Any) -> None:
     assert waters("lake", "init", "M").code == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from lace.pipeline import IngestProgress, IngestReport, RunReport
 
 _DOING = {"look": "looking", "check": "reading and checking", "write": "writing", "commit": "committing"}
+SHOWN = 3
+"""So many of what was passed over are named to people; programs get all."""
 _COMMITTING = "it was about to commit: `lace lake history` tells whether it did"
 
 
@@ -79,9 +83,7 @@ def _follow(call: Call) -> int:
         every=args.every if args.follow else None,
         told=told,
     )
-    if done.passed_over:
-        files = count(done.passed_over, "file")
-        out.note(f"{files} not taken: a name that begins with . or _ is for what is not whole yet")
+    _tell_passed_over(out, done.passed_over)
     batches = count(done.batches, "batch", "batches")
     line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
     out.result(line, {"batches": done.batches, "stored": done.stored, "version": done.version})
@@ -124,6 +126,7 @@ def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     if out.as_json:
         out.value({**report.to_json(), "version": done.version, "committed": done.committed})
         return
+    _tell_passed_over(out, done.passed_over)
     if done.skipped:
         out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before")
     verb = "stored" if done.committed else "would store" if done.records else "stored"
@@ -143,6 +146,20 @@ def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     rate = f", {done.records / seconds:,.0f} records/s" if done.records and seconds else ""
     stages = ", ".join(f"{name} {spent:.1f}" for name, spent in done.seconds.items() if spent >= 0.05)
     out.line(f"{seconds:.1f} s ({stages}){rate}; version {done.version} of {done.lake}")
+
+
+def _tell_passed_over(out: Output, names: Sequence[str]) -> None:
+    """Name some of what lies in a folder and was not taken, by the rule that left it there."""
+    unfinished = [each for each in names if os.path.basename(each).startswith((".", "_"))]
+    others = [each for each in names if each not in unfinished]
+    for some, why in (
+        (others, "no *.records"),
+        (unfinished, "names with . or _ are for what is not whole yet"),
+    ):
+        if some and not out.as_json:
+            more = f" … and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
+            shown = ", ".join(some[:SHOWN])
+            out.note(f"{count(len(some), 'entry', 'entries')} passed over: {why} ({shown}{more})")
 
 
 COMMAND = Command(

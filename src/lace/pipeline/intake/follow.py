@@ -10,7 +10,8 @@ Rules of this file:
 2. A checkpoint that does not fit the lake, because it was lost or because the lake went back to an older
    version, is another stream: its batches start anew, and what was ingested is known as such.
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
-4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet: they are counted.
+4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet. Every ingest does,
+   and what is not taken is told.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from lace.pipeline.lake.folder import literal_path
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.progress import is_connect
 from lace.pipeline.tasks import Cancelled, TasksFailed, first_reason
-from lace.stores import SHARD_SUFFIX
+from lace.stores import SHARD_SUFFIX, look_into
 from lace.text import digest, encode
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class FollowReport:
     """Micro-batches that were committed now."""
     gone: int = 0
     """Files that were listed and had disappeared when their batch came."""
-    passed_over: int = 0
-    """Files that are there and were not taken, because a name on their path begins with `_` or `.`."""
+    passed_over: tuple[str, ...] = ()
+    """What lies in the folder and is not taken."""
     records: int = 0
     stored: int = 0
     known: int = 0
@@ -127,7 +128,7 @@ def follow(
         else writer.trigger(processingTime=f"{every} seconds")
     )
     report = work.watch(writer.start())
-    report.passed_over = _count_passed_over(Path(folder))
+    report.passed_over = tuple(map(source_name, look_into(Path(folder)).passed_over))
     return report
 
 
@@ -173,14 +174,6 @@ def _last_number(lake: Lake, path: str) -> int:
     """Return the last entry of one of the logs in a checkpoint; -1 where there is none."""
     names = (entry.path.rpartition("/")[2].removesuffix(".compact") for entry in lake.folder.list(path))
     return max((int(name) for name in names if name.isdecimal()), default=-1)
-
-
-def _count_passed_over(folder: Path) -> int:
-    return sum(
-        any(part.startswith(("_", ".")) for part in each.relative_to(folder).parts)
-        for each in folder.rglob(f"*{SHARD_SUFFIX}")
-        if each.is_file()
-    )
 
 
 class _Follower:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -29,6 +30,7 @@ from lace.pipeline.intake.sources import (
     IngestSource,
     read_earlier,
     resolve,
+    source_name,
     stands,
     what_is_new,
 )
@@ -86,6 +88,8 @@ class IngestReport:
     sources: int = 0
     skipped: int = 0
     """Sources that had been ingested before."""
+    passed_over: tuple[str, ...] = ()
+    """What lies in the folders that were named and is no source."""
     bytes: int = 0
     records: int = 0
     """Valid records that were read."""
@@ -178,6 +182,7 @@ class _Ingest:
         self._staged = f"{STAGED_FOLDER}/{token_hex(8)}"
         self._again = 0
         self._met: frozenset[str] = frozenset()
+        self._passed_over: list[Path] = []
 
     def run(self, given: Iterable[Given], split_bytes: int | None) -> IngestReport:
         """Do everything."""
@@ -200,7 +205,7 @@ class _Ingest:
         self, base: Snapshot, folder: Folder, given: Iterable[Given], split_bytes: int | None
     ) -> IngestReport:
         with self._stage("look"):
-            everything = resolve(given)
+            everything = resolve(given, self._passed_over)
             earlier = read_earlier(base, everything)
             self._met = frozenset(earlier)
             new = {
@@ -380,6 +385,7 @@ class _Ingest:
             committed=base.has_batch(self._batch, self._stream),
             sources=sources,
             skipped=sources - len(new),
+            passed_over=tuple(source_name(each) for each in self._passed_over),
             bytes=sum(source.size for source in new.values()),
             records=sum(each.records for each in ours),
             stored=sum(each.stored for each in counts),
