@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ STREAMS: Final = "streams"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
 LOOK_SECONDS: Final = 0.1
+STOP_SECONDS: Final = 30.0
+"""How long a batch that was cancelled waits for Spark to take note; it is asked to at the same moment."""
 _TOKEN: Final = re.compile(r"token-([1-9][0-9]*)\.json")
 _SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
 
@@ -61,6 +64,19 @@ class NotOverConnect(EngineError):
 
     code = "ingest/not-over-connect"
     text = "a folder cannot be followed over Spark Connect: run this where the driver is, or ingest anew"
+
+
+class StoppedBatch(Exception):
+    """Ends a batch that was cancelled, in the words that Spark takes for an interruption of its own.
+
+    Spark tells a stream that was stopped from one that failed by this text (`StreamExecution.PROXY_ERROR`);
+    anything else it prints as a fault, with the stacks of Python and Java.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "py4j.protocol.Py4JJavaError: An error occurred while calling: java.lang.InterruptedException"
+        )
 
 
 @dataclass(slots=True)
@@ -194,6 +210,7 @@ class _Follower:
         self._progress = progress
         self._cancel = cancel
         self._stopped = Event()
+        self._query: Any = None
         self._fault: BaseException | None = None
         self._report = FollowReport(stream, version=lake.snapshot().version)
 
@@ -212,6 +229,10 @@ class _Follower:
                 batch=f"{self._report.stream}/{number}",
                 stream=(self._report.stream, number),
             )
+        except Cancelled as error:
+            self._fault = error
+            self._wait_until_stopped()
+            raise StoppedBatch() from None
         except BaseException as error:
             self._fault = error
             raise
@@ -221,6 +242,7 @@ class _Follower:
 
     def watch(self, query: Any) -> FollowReport:
         """Wait for the stream to end, or end it."""
+        self._query = query
         try:
             while not query.awaitTermination(LOOK_SECONDS):
                 if self._cancel is not None and self._cancel():
@@ -236,6 +258,12 @@ class _Follower:
         if self._fault is not None and not isinstance(self._fault, Cancelled):
             raise self._fault
         return self._report
+
+    def _wait_until_stopped(self) -> None:
+        """Let Spark know first that the stream ends: before that, every end of a batch is a failure to it."""
+        deadline = time.monotonic() + STOP_SECONDS
+        while self._query is not None and self._query.isActive and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
 
     def _stop(self, query: Any) -> None:
         self._stopped.set()
