@@ -48,7 +48,9 @@ def _arguments(parser: ArgumentParser) -> None:
         help="with --follow: seconds between two looks (5)",
     )
     parser.add_argument("--dry-run", action="store_true", help="read, check and count, and commit nothing")
-    parser.add_argument("--strict", action="store_true", help="exit code 1 where anything was rejected")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 where anything was rejected, now or before"
+    )
     parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
     parser.add_argument(
         "--split-bytes", metavar="SIZE", type=parse_size, help="cut files into tasks of this size"
@@ -119,7 +121,7 @@ def _ingest(call: Call) -> int:
         if page:
             page.write(report.to_html().encode("utf-8", "backslashreplace"))
     _tell(out, done, report)
-    return 1 if args.strict and done.rejected else 0
+    return 1 if args.strict and (done.rejected or done.rejected_before) else 0
 
 
 def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
@@ -128,7 +130,8 @@ def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
         return
     _tell_passed_over(out, done.passed_over)
     if done.skipped:
-        out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before")
+        before = f"; {count(done.rejected_before, 'part')} of them rejected" if done.rejected_before else ""
+        out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before{before}")
     verb = "stored" if done.committed else "would store" if done.records else "stored"
     made = f"{count(done.stored, 'record')} with {count(done.facts, 'fact')}"
     line = f"{verb} {made}, {done.known:,} known already"

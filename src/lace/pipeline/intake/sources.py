@@ -262,6 +262,17 @@ def read_earlier(snapshot: Snapshot, sources: Sequence[IngestSource]) -> dict[st
     return earlier
 
 
+def count_rejected(snapshot: Snapshot, sources: Sequence[IngestSource]) -> int:
+    """Return how many parts were rejected of sources in the state in which they are now."""
+    if not sources or not snapshot.of("sources"):
+        return 0
+    states = {(source.name, source.identity) for source in sources}
+    wanted = ds.field("source").isin([source.name for source in sources])
+    columns = ["source", "identity", "rejected"]
+    rows = snapshot.dataset("sources").to_table(columns=columns, filter=wanted).to_pylist()
+    return sum(row["rejected"] for row in rows if (row["source"], row["identity"]) in states)
+
+
 def what_is_new(source: IngestSource, earlier: Iterable[str]) -> IngestSource | None:
     """Return what of a source was not ingested under these identities; None where all of it was."""
     if source.identity in earlier:
