@@ -44,6 +44,7 @@ LAYERS = {
     "inspector": "errors record facts datalog porcelain",
     "cli": "_version errors text signing record facts algebra datalog engines policy interlace iltp stores"
     " transports drive pipeline porcelain inspector",
+    "__main__": "cli",
     # The front of the house: the public names and nothing else.
     "": "_version errors text signing record facts datalog stores porcelain",
 }

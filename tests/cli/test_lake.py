@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def test_history_tells_each_version(waters: Run) -> None:
     assert [(row["version"], row["operation"], row["records"]) for row in rows] == [
         (2, "ingest", 120), (1, "ingest", 60), (0, "create", 0),
     ]  # fmt: skip
+    assert [datetime.fromisoformat(row["at_utc"]).timestamp() for row in rows] == pytest.approx(
+        [row["at"] for row in rows], abs=1e-5
+    )
+    assert all(row["at_utc"].endswith("+00:00") for row in rows)
     assert len(waters("lake", "history", "--lake", "L", "--limit", "1").lines) == 2
 
 
@@ -72,7 +77,22 @@ def test_erased_records_are_gone_and_forgotten_ones_may_be_allowed(waters: Run) 
     assert waters("get", stays, "--lake", "L", "--raw").code == 0
     assert waters("lake", "allow", gone[:12], "--lake", "L", "--json").values[0]["allowed"] == [gone]
     assert waters("lake", "allow", gone, "--lake", "L").code == 1
-    assert waters("lake", "erase", gone, "--lake", "L").code == 1
+    absent = waters("lake", "erase", gone, "--lake", "L")
+    assert (absent.code, absent.out) == (1, "no such record is there, and nothing was changed; version 4\n")
+    kept_out = waters("lake", "erase", gone, "--lake", "L", "--forget")
+    assert (kept_out.code, "refused from now on; version 5" in kept_out.out) == (0, True)
+    assert "Older versions" not in absent.out + kept_out.out
+
+
+def test_a_lake_that_lost_its_own_file_is_not_told_to_be_made_anew(waters: Run, home: Path) -> None:
+    for damaged in (b"", b'{"format": "lace-l', None):
+        if damaged is None:
+            (home / "L" / "lake.json").unlink()
+        else:
+            (home / "L" / "lake.json").write_bytes(damaged)
+        told = waters("lake", "history", "--lake", "L")
+        assert (told.code, "lost its lake.json" in told.err, "from a copy" in told.err) == (7, True, True)
+        assert "lake init" not in told.err
 
 
 def test_fsck_tells_what_is_wrong(waters: Run, home: Path) -> None:
@@ -133,6 +153,40 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_done(waters:
     done = waters("lake", "ingest", "in.records", "--lake", "L", "--report", "nowhere/r.html")
     assert (done.code, "nothing of this run was committed" in done.err) == (7, True)
     assert len(waters("lake", "history", "--lake", "L", "--json").values) == 3
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ingest in this process."""
+    monkeypatch.setattr("lace.cli.lake_ingest.start_spark", lambda call: None)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_what_is_passed_over_in_a_folder_is_counted_and_named(run: Run, home: Path) -> None:
+    assert run("lake", "init", "M").code == 0
+    lake_of(home / "in" / "lake", RECORDS[:5])
+    for name in ("a.records", "_half.records", ".b.records"):
+        (home / "in" / name).write_bytes(RECORDS[0].raw)
+    for at in range(4):
+        (home / "in" / f"{at}.txt").touch()
+    done = run("lake", "ingest", "in", "--lake", "M")
+    assert "stored 1 record " in done.out
+    where = f"{home}/in"
+    shown = f"{where}/0.txt, {where}/1.txt, {where}/2.txt … and 2 more"
+    assert f"5 entries passed over: no *.records ({shown})" in done.err
+    assert f"not whole yet ({where}/.b.records, {where}/_half.records)" in done.err
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_strict_says_the_same_of_a_damaged_source_however_often_it_is_asked(run: Run, home: Path) -> None:
+    assert run("lake", "init", "M").code == 0
+    (home / "bad.records").write_bytes(b"noise" + RECORDS[0].raw)
+    (home / "good.records").write_bytes(RECORDS[1].raw)
+    asked = ("lake", "ingest", "bad.records", "good.records", "--lake", "M", "--strict")
+    first, again = run(*asked), run(*asked)
+    assert (first.code, again.code) == (1, 1)
+    assert "2 sources of 2 had been ingested before; 1 part of them rejected" in again.out
+    assert run("lake", "ingest", "good.records", "--lake", "M", "--strict").code == 0
 
 
 @pytest.mark.spark

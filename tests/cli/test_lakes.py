@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -124,8 +125,6 @@ def test_a_report_needs_a_lake_to_tell_of(both: Run, home: Path) -> None:
 
 
 def test_what_the_bridge_to_java_logs_is_no_word_of_ours(caplog: pytest.LogCaptureFixture) -> None:
-    import logging
-
     from lace.cli.lakes import hush_bridge
 
     root = logging.getLogger()
@@ -139,3 +138,18 @@ def test_what_the_bridge_to_java_logs_is_no_word_of_ours(caplog: pytest.LogCaptu
     finally:
         root.removeFilter(root.filters[0])
     assert caplog.messages == ["something else"]
+
+
+def test_what_the_bridge_to_java_logs_is_kept_off_the_screen_whoever_logs_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from lace.cli.lakes import _not_of_bridge, hush_bridge
+
+    hush_bridge()
+    for name in (None, "py4j.clientserver", "py4j.java_gateway"):
+        logger = logging.getLogger(name)
+        logger.handle(logger.makeRecord(logger.name, 40, "/lib/py4j/clientserver.py", 1, "a stack", (), None))
+        logger.handle(logger.makeRecord(logger.name, 40, "/app/mine.py", 1, "mine", (), None))
+        logger.removeFilter(_not_of_bridge)
+    logging.getLogger("py4j").removeFilter(_not_of_bridge)
+    assert caplog.messages == ["mine"] * 3

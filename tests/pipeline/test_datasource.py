@@ -176,6 +176,23 @@ def test_options_that_name_nothing_say_what_there_is(
         source.reader(source.schema())
 
 
+@pytest.mark.parametrize("name", ["versoin", "tabel", "mergeSchema"])
+def test_an_option_that_there_is_not_is_refused_with_those_there_are(name: str) -> None:
+    with pytest.raises(BadReadOption, match=f"option {name}='1' .* choose path, paths, table, version"):
+        LaceSource({"path": "waters", name: "1"})
+    # Whoever writes them large is understood, and so is what Spark adds of its own.
+    LaceSource({"PATH": "waters", "Table": "records", "serialization.format": "1"})
+
+
+def test_a_version_may_be_called_as_on_the_command_line(lake: Lake) -> None:
+    def versions(**options: str) -> list[Any]:
+        return [each.version for each in LaceSource({"path": lake.where, **options})._sources()]  # type: ignore[union-attr]
+
+    assert versions(at="0") == versions(version="0") == versions(version="0", at="0") == [0]
+    with pytest.raises(BadReadOption, match="at='1'"):
+        versions(version="0", at="1")
+
+
 def test_an_error_reaches_who_reads(session: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PySparkException, match="nowhere"):
         session.read.format("lace").load(str(tmp_path / "nowhere.records")).count()

@@ -18,10 +18,48 @@ def names(*given: str | Path) -> list[str]:
 
 
 def test_a_folder_is_its_records_files_in_order_of_name(tmp_path: Path) -> None:
-    for name in ("b.records", "a.records", "sub/c.records", "readme.txt", ".hidden/d.records", ".e.records"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    read = ["a.records", "b.records", "sub/c.records"]
+    others = [
+        ".e.records", ".hidden/d.records", "_half.records", "_half/f.records", "a lake/data/g.parquet",
+        "a lake/lake.json", "readme.txt", "sub/readme.txt",
+    ]  # fmt: skip
+    for name in (*read, *others):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert names(tmp_path) == [str(tmp_path / name) for name in ("a.records", "b.records", "sub/c.records")]
+    passed: list[Path] = []
+    assert [each.name for each in find_sources([tmp_path], passed)] == [str(tmp_path / name) for name in read]
+    # What is not read is told; a folder without anything to read is one thing.
+    assert [str(each.relative_to(tmp_path)) for each in passed] == [
+        ".e.records", ".hidden", "_half", "_half.records", "a lake", "readme.txt", "sub/readme.txt",
+    ]  # fmt: skip
+
+
+def test_a_folder_that_may_not_be_entered_is_passed_over_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.records").touch()
+    (tmp_path / "closed").mkdir()
+    real = os.scandir
+
+    def scandir(path: Path) -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    passed: list[Path] = []
+    assert [each.name for each in find_sources([tmp_path], passed)] == [str(tmp_path / "a.records")]
+    assert passed == [tmp_path / "closed"]
+
+
+def test_what_a_manifest_does_not_list_is_passed_over_by_name(tmp_path: Path) -> None:
+    for name in ("a.records", "b.records"):
+        (tmp_path / name).touch()
+    shards = [{"file": "a.records", "bytes": 0}]
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": "lace-records/1", "shards": shards}))
+    passed: list[Path] = []
+    assert [each.name for each in find_sources([tmp_path], passed)] == [str(tmp_path / "a.records")]
+    assert passed == [tmp_path / "b.records"]
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:

@@ -33,9 +33,15 @@ def _erase(call: Call) -> int:
     with Lace(LakeStore(lake)) as lace:
         ids = [lace.find(each) for each in args.records]
     done = erase(lake, ids, forget=args.forget, session=spark_if_asked(call))
+    if done.ids:
+        line = f"took {count(len(done.ids), 'record')} out; version {done.snapshot.version}."
+        line += " Older versions hold them until `lace lake vacuum` removes those"
+    else:
+        line = "no such record is there"
+        line += " and it is refused from now on" if args.forget else ", and nothing was changed"
+        line += f"; version {done.snapshot.version}"
     call.out.result(
-        f"took {count(len(done.ids), 'record')} out; version {done.snapshot.version}."
-        " Older versions hold them until `lace lake vacuum` removes those",
+        line,
         {"erased": list(done.ids), "version": done.snapshot.version, "forgotten": bool(args.forget)},
     )
     return 0 if done.ids or args.forget else 1

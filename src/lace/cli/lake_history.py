@@ -25,7 +25,9 @@ def _run(call: Call) -> int:
     if call.out.as_json:
         for each in versions:
             call.out.value({
-                "version": each.version, "at": each.at, "operation": each.operation, "batch": each.batch,
+                "version": each.version, "at": each.at,
+                "at_utc": datetime.fromtimestamp(each.at, UTC).isoformat(),
+                "operation": each.operation, "batch": each.batch,
                 "counts": dict(each.counts), "records": each.rows("records"), "rejects": each.rows("rejects"),
                 "files": sum(map(len, each.files.values())),
             })  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from lace.pipeline import IngestProgress, IngestReport, RunReport
 
 _DOING = {"look": "looking", "check": "reading and checking", "write": "writing", "commit": "committing"}
+SHOWN = 3
+"""So many of what was passed over are named to people; programs get all."""
 _COMMITTING = "it was about to commit: `lace lake history` tells whether it did"
 
 
@@ -44,7 +48,9 @@ def _arguments(parser: ArgumentParser) -> None:
         help="with --follow: seconds between two looks (5)",
     )
     parser.add_argument("--dry-run", action="store_true", help="read, check and count, and commit nothing")
-    parser.add_argument("--strict", action="store_true", help="exit code 1 where anything was rejected")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 where anything was rejected, now or before"
+    )
     parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
     parser.add_argument(
         "--split-bytes", metavar="SIZE", type=parse_size, help="cut files into tasks of this size"
@@ -79,9 +85,7 @@ def _follow(call: Call) -> int:
         every=args.every if args.follow else None,
         told=told,
     )
-    if done.passed_over:
-        files = count(done.passed_over, "file")
-        out.note(f"{files} not taken: a name that begins with . or _ is for what is not whole yet")
+    _tell_passed_over(out, done.passed_over)
     batches = count(done.batches, "batch", "batches")
     line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
     out.result(line, {"batches": done.batches, "stored": done.stored, "version": done.version})
@@ -117,15 +121,17 @@ def _ingest(call: Call) -> int:
         if page:
             page.write(report.to_html().encode("utf-8", "backslashreplace"))
     _tell(out, done, report)
-    return 1 if args.strict and done.rejected else 0
+    return 1 if args.strict and (done.rejected or done.rejected_before) else 0
 
 
 def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     if out.as_json:
         out.value({**report.to_json(), "version": done.version, "committed": done.committed})
         return
+    _tell_passed_over(out, done.passed_over)
     if done.skipped:
-        out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before")
+        before = f"; {count(done.rejected_before, 'part')} of them rejected" if done.rejected_before else ""
+        out.line(f"{count(done.skipped, 'source')} of {done.sources:,} had been ingested before{before}")
     verb = "stored" if done.committed else "would store" if done.records else "stored"
     made = f"{count(done.stored, 'record')} with {count(done.facts, 'fact')}"
     line = f"{verb} {made}, {done.known:,} known already"
@@ -143,6 +149,20 @@ def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     rate = f", {done.records / seconds:,.0f} records/s" if done.records and seconds else ""
     stages = ", ".join(f"{name} {spent:.1f}" for name, spent in done.seconds.items() if spent >= 0.05)
     out.line(f"{seconds:.1f} s ({stages}){rate}; version {done.version} of {done.lake}")
+
+
+def _tell_passed_over(out: Output, names: Sequence[str]) -> None:
+    """Name some of what lies in a folder and was not taken, by the rule that left it there."""
+    unfinished = [each for each in names if os.path.basename(each).startswith((".", "_"))]
+    others = [each for each in names if each not in unfinished]
+    for some, why in (
+        (others, "no *.records"),
+        (unfinished, "names with . or _ are for what is not whole yet"),
+    ):
+        if some and not out.as_json:
+            more = f" … and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
+            shown = ", ".join(some[:SHOWN])
+            out.note(f"{count(len(some), 'entry', 'entries')} passed over: {why} ({shown}{more})")
 
 
 COMMAND = Command(

@@ -197,7 +197,9 @@ def hush_bridge() -> None:
     """Keep the bridge to Java from logging tracebacks on Ctrl-C: it raises what went wrong as well."""
     import logging
 
-    logging.getLogger().addFilter(_not_of_bridge)
+    # A filter is asked about what is logged with its own logger only.
+    for name in (None, "py4j", "py4j.clientserver", "py4j.java_gateway"):
+        logging.getLogger(name).addFilter(_not_of_bridge)
 
 
 def _not_of_bridge(logged: LogRecord) -> bool:

@@ -11,7 +11,8 @@ Rules of this file:
    before it. Exports come in shards, and a lake in many files.
 3. A condition is evaluated here or handed back to Spark, never half. What is left out is not read: files and
    row groups of a lake by their keys and statistics, columns by name.
-4. Spark 4.3 tells a Python source its conditions, and only where `spark.sql.python.filterPushdown.enabled` is
+4. An option that is not known is refused: by a slip of the pen other rows would be read than were meant.
+5. Spark 4.3 tells a Python source its conditions, and only where `spark.sql.python.filterPushdown.enabled` is
    set; it never tells the columns it needs. They are named by `columns` or by a schema.
 """
 
@@ -52,6 +53,10 @@ BATCH_ROWS: Final = 1000
 LAKE_BATCH_ROWS: Final = 8192
 
 
+OPTIONS: Final = ("path", "paths", "table", "version", "at", "columns")
+"""`at` is what the command line calls a version; Spark gives the paths."""
+
+
 class BadReadOption(InputError):
     """An option that names nothing."""
 
@@ -66,7 +71,14 @@ def register_format(session: SparkSession) -> None:
 
 
 class LaceSource(DataSource):
-    """`format("lace")`: options path, table, version, columns."""
+    """`format("lace")` with its OPTIONS."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        """Take what a reader was told; Spark's own settings, which it may add, have a dot in their names."""
+        super().__init__(options)
+        for name in options:
+            if name.lower() not in OPTIONS and "." not in name:
+                raise BadReadOption(option=name, value=options[name], choices=", ".join(OPTIONS))
 
     @classmethod
     def name(cls) -> str:
@@ -97,12 +109,15 @@ class LaceSource(DataSource):
         paths = [self.options["path"]] if "path" in self.options else []
         paths += json.loads(self.options.get("paths", "[]"))
         sources = resolve(path.removeprefix("file:") for path in paths)
-        if "version" not in self.options:
+        named = [each for each in ("version", "at") if each in self.options]
+        if not named:
             return sources
-        text = self.options["version"]
+        text = self.options[named[0]]
+        if any(self.options[each] != text for each in named):
+            raise BadReadOption(option="at", value=self.options["at"], choices=f"version={text} or this")
         lakes = [source for source in sources if isinstance(source, LakeSource)]
         if not text.isdecimal() or len(lakes) != len(sources):
-            raise BadReadOption(option="version", value=text, choices="the number of a version of a lake")
+            raise BadReadOption(option=named[0], value=text, choices="the number of a version of a lake")
         return [_at_version(source, int(text)) for source in lakes]
 
 

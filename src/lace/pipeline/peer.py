@@ -159,7 +159,7 @@ class LakePeer(LakeStore):
         """Put what has arrived into the tables, and go on to that version; None where nothing has."""
         if next(self.inbox.ids(), None) is None:
             return None
-        done = ingest(self._lake, [self.inbox], session)
+        done = ingest(self._lake, [self.inbox], session, operation="fold")
         self.refresh()
         self._settle()
         return done

@@ -47,21 +47,24 @@ from lace.stores.sources import (
     MANIFEST_FORMAT,
     SHARD_SUFFIX,
     BadManifest,
+    FolderContent,
     Identity,
     NothingToImport,
     Source,
     find_sources,
+    look_into,
 )
 from lace.stores.sqlite import NeedsFile, SqliteStore
 from lace.stores.upkeep import BackupExists
 
 __all__ = [
     "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
-    "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "Forgotten", "Forked",
-    "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry", "MemoryStore", "NeedsFile",
-    "NewerSchema", "NoStore", "NotAStore", "NotRecordIds", "NotStored", "NothingToImport", "OtherFault",
-    "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts", "Refused", "Removed", "Rotten",
-    "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store", "StoreClosed",
-    "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
-    "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "reread", "set_aside",
+    "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "FolderContent",
+    "Forgotten", "Forked", "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry",
+    "MemoryStore", "NeedsFile", "NewerSchema", "NoStore", "NotAStore", "NotRecordIds", "NotStored",
+    "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts", "Refused",
+    "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store",
+    "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
+    "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "look_into", "reread",
+    "set_aside",
 ]  # fmt: skip

@@ -2,25 +2,30 @@
 
 Rules of this file:
 1. A folder with a manifest is what the manifest says; where a shard is missing or has another size, nothing
-   is read. A folder without one is its files `*.records`, in order of name, also those in folders below.
+   is read. A folder without one is its files `*.records`, in order of name, also those in folders below;
+   names that begin with `.` or `_` are for what is not whole yet. Whoever asks is told what else lies there.
 2. A file is recognised by path, size, time of change and inode: when one of them differs, it is another file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 from typing import BinaryIO, Final, NamedTuple
 
 from lace.errors import Corrupt, Missing
-from lace.stores.files import file_faults
+from lace.stores.files import FileRefused, file_faults
 
 SHARD_SUFFIX: Final = ".records"
 MANIFEST: Final = "manifest.json"
 MANIFEST_FORMAT: Final = "lace-records/1"
 MANIFEST_BYTES: Final = 64 * 1024 * 1024
+UNFINISHED: Final = (".", "_")
+"""How names begin of what is not whole yet; Spark's file source passes over the same."""
 
 
 class NothingToImport(Missing):
@@ -66,18 +71,51 @@ class Source(NamedTuple):
             return self.path.open("rb")
 
 
-def find_sources(given: Iterable[str | Path | BinaryIO]) -> list[Source]:
-    """Return what is to be read, folders taken apart, each file once."""
+class FolderContent(NamedTuple):
+    """What lies in a folder, in order of name."""
+
+    files: list[Path]
+    """What is read of it."""
+    passed_over: list[Path]
+    """What is not; a folder in which nothing is read counts once."""
+
+
+def find_sources(
+    given: Iterable[str | Path | BinaryIO], passed_over: list[Path] | None = None
+) -> list[Source]:
+    """Return what is to be read, folders taken apart, each file once; list what is passed over in them."""
     found: dict[str, Source] = {}
     for each in given:
         if isinstance(each, str | Path):
-            for path in _files(Path(each)):
+            for path in _files(Path(each), passed_over):
                 source = _file_source(path)
                 found.setdefault(source.identity.path if source.identity else source.name, source)
         else:
             name = str(getattr(each, "name", "stream"))
             found[f"stream {len(found)}"] = Source(name, stream=each)
     return list(found.values())
+
+
+def look_into(folder: Path) -> FolderContent:
+    """Return what of a folder without a manifest is read, and what is not."""
+    with file_faults(folder):
+        entries = sorted(os.scandir(folder), key=lambda each: each.name)
+    content = FolderContent([], [])
+    for entry in entries:
+        path = folder / entry.name
+        below = None
+        if not entry.name.startswith(UNFINISHED):
+            if entry.is_dir(follow_symlinks=False):
+                with suppress(FileRefused):  # one that may not be entered is passed over, and named
+                    below = look_into(path)
+            elif entry.name.endswith(SHARD_SUFFIX) and entry.is_file():
+                below = FolderContent([path], [])
+        if below is not None and below.files:
+            content.files.extend(below.files)
+            content.passed_over.extend(below.passed_over)
+        else:
+            content.passed_over.append(path)
+    return content
 
 
 def _file_source(path: Path) -> Source:
@@ -90,21 +128,20 @@ def _file_source(path: Path) -> Source:
     return Source(str(path), path, None, seen.st_size, identity)
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, passed_over: list[Path] | None) -> list[Path]:
     if not path.is_dir():
-        yield path
-        return
+        return [path]
     if (path / MANIFEST).is_file():
-        yield from _listed(path)
-        return
-    shards = sorted(
-        each
-        for each in path.rglob(f"*{SHARD_SUFFIX}")
-        if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts)
-    )
-    if not shards:
-        raise NothingToImport(where=str(path), suffix=SHARD_SUFFIX, manifest=MANIFEST)
-    yield from shards
+        files = _listed(path)
+        read = {MANIFEST, *(each.name for each in files)}
+        others = [path / name for name in sorted(os.listdir(path)) if name not in read]
+    else:
+        files, others = look_into(path)
+        if not files:
+            raise NothingToImport(where=str(path), suffix=SHARD_SUFFIX, manifest=MANIFEST)
+    if passed_over is not None:
+        passed_over += others
+    return files
 
 
 def _listed(folder: Path) -> list[Path]:

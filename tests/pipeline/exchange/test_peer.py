@@ -55,6 +55,19 @@ def test_a_fold_that_was_killed_before_it_was_over_leaves_nothing_twice(tmp_path
         assert peer.fold() is None
 
 
+def test_a_fold_is_called_so_and_counts_the_bytes_of_its_records(tmp_path: Path) -> None:
+    records = list(generate(12, 5))
+    lake = lake_of(tmp_path / "lake")
+    with LakePeer(lake) as peer:
+        peer.put_many(records)
+        done = peer.fold()
+    assert done is not None
+    made = lake.snapshot()
+    assert (made.operation, made.counts["bytes"], done.bytes) == (
+        "fold", sum(each.size for each in records), sum(each.size for each in records),
+    )  # fmt: skip
+
+
 def test_what_is_in_the_inbox_and_what_is_in_the_tables_is_read_together(tmp_path: Path) -> None:
     records = list(generate(12, 40))
     model = MemoryStore()

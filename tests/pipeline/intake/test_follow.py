@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lace.pipeline.intake import follow as follow_module
 from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow, open_stream
 from lace.pipeline.intake.run import IngestReport, ingest
 from lace.pipeline.intake.sources import SourceChanged
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.manifest import Change, manifest_path
+from lace.pipeline.tasks import Cancelled
 from tests.pipeline.intake.files import plex, seal
 from tests.pipeline.intake.lakes import raws, rows
 
@@ -53,7 +58,8 @@ def test_what_is_there_is_ingested_once_and_later_what_came(
     arrive(inbox, "_half.records", plex(8))
     arrive(inbox, "d.records", plex(3))
     second = follow(lake, inbox, spark, batch_files=1)
-    assert (second.batches, second.stored, second.rejected, second.passed_over) == (1, 1, 0, 1)
+    assert (second.batches, second.stored, second.rejected) == (1, 1, 0)
+    assert second.passed_over == (str(inbox / "_half.records"), str(inbox / "c.txt"))
     assert follow(lake, inbox, spark).batches == 0
     assert len(raws(lake)) == 3
     assert len(rows(lake, "rejects")) == 1
@@ -144,6 +150,33 @@ def test_following_goes_on_until_it_is_stopped(spark: SparkSession, lake: Lake, 
 
     report = follow(lake, inbox, spark, every=0.2, told=told, cancel=lambda: len(seen) >= 2)
     assert (report.batches, report.stored) == (2, 2)
+
+
+def test_a_batch_that_is_stopped_is_no_failure_to_spark_and_comes_again(
+    spark: SparkSession, lake: Lake, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrive(inbox, "a.records", plex(1))
+    begun = Event()
+    said: list[object] = []
+    stop = follow_module._Follower._stop
+
+    def slow(*args: object, cancel: Callable[[], bool], **more: object) -> None:
+        begun.set()
+        while not cancel():
+            time.sleep(0.01)
+        raise Cancelled(what="the ingest")
+
+    def stopped(self: Any, query: Any) -> None:
+        stop(self, query)
+        said.append(query.exception())
+
+    with monkeypatch.context() as there:
+        there.setattr(follow_module, "ingest", slow)
+        there.setattr(follow_module._Follower, "_stop", stopped)
+        report = follow(lake, inbox, spark, every=0.2, cancel=begun.is_set)
+    assert (report.batches, said) == (0, [None])
+    assert follow(lake, inbox, spark).stored == 1
+    assert lake.snapshot().version == 1
 
 
 def test_a_file_that_disappeared_before_its_batch_is_counted(

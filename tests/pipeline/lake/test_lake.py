@@ -18,6 +18,7 @@ from lace.pipeline import (
     Lake,
     LakeExists,
     LostData,
+    LostLakeFile,
     NewerLake,
     NoSuchVersion,
     NotALake,
@@ -206,9 +207,14 @@ def test_a_lake_that_lost_its_name_is_not_made_anew(lake: Lake, tmp_path: Path) 
             create_lake(MovingFolder(f"moving://{place}", fs.PyFileSystem(Moving())))
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{}", b'{"format": "delta/1"}', b'{"format": "lace-lake/x"}']
-)
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": "lace-l'])
+def test_a_lake_whose_own_file_is_cut_says_what_to_restore(lake: Lake, content: bytes) -> None:
+    Path(lake.where, "lake.json").write_bytes(content)
+    with pytest.raises(LostLakeFile, match=r"lost its lake\.json .* from a copy"):
+        open_lake(lake.where)
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"format": "delta/1"}', b'{"format": "lace-lake/x"}'])
 def test_a_place_with_another_lake_file_is_no_lake(lake: Lake, content: bytes) -> None:
     Path(lake.where, "lake.json").write_bytes(content)
     with pytest.raises(NotALake):

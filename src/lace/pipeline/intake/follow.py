@@ -10,7 +10,8 @@ Rules of this file:
 2. A checkpoint that does not fit the lake, because it was lost or because the lake went back to an older
    version, is another stream: its batches start anew, and what was ingested is known as such.
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
-4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet: they are counted.
+4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet. Every ingest does,
+   and what is not taken is told.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,7 +36,7 @@ from lace.pipeline.lake.folder import literal_path
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.progress import is_connect
 from lace.pipeline.tasks import Cancelled, TasksFailed, first_reason
-from lace.stores import SHARD_SUFFIX
+from lace.stores import SHARD_SUFFIX, look_into
 from lace.text import digest, encode
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ STREAMS: Final = "streams"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
 LOOK_SECONDS: Final = 0.1
+STOP_SECONDS: Final = 30.0
+"""How long a batch that was cancelled waits for Spark to take note; it is asked to at the same moment."""
 _TOKEN: Final = re.compile(r"token-([1-9][0-9]*)\.json")
 _SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
 
@@ -62,6 +66,19 @@ class NotOverConnect(EngineError):
     text = "a folder cannot be followed over Spark Connect: run this where the driver is, or ingest anew"
 
 
+class StoppedBatch(Exception):
+    """Ends a batch that was cancelled, in the words that Spark takes for an interruption of its own.
+
+    Spark tells a stream that was stopped from one that failed by this text (`StreamExecution.PROXY_ERROR`);
+    anything else it prints as a fault, with the stacks of Python and Java.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "py4j.protocol.Py4JJavaError: An error occurred while calling: java.lang.InterruptedException"
+        )
+
+
 @dataclass(slots=True)
 class FollowReport:
     """What following a folder came to."""
@@ -71,8 +88,8 @@ class FollowReport:
     """Micro-batches that were committed now."""
     gone: int = 0
     """Files that were listed and had disappeared when their batch came."""
-    passed_over: int = 0
-    """Files that are there and were not taken, because a name on their path begins with `_` or `.`."""
+    passed_over: tuple[str, ...] = ()
+    """What lies in the folder and is not taken."""
     records: int = 0
     stored: int = 0
     known: int = 0
@@ -127,7 +144,7 @@ def follow(
         else writer.trigger(processingTime=f"{every} seconds")
     )
     report = work.watch(writer.start())
-    report.passed_over = _count_passed_over(Path(folder))
+    report.passed_over = tuple(map(source_name, look_into(Path(folder)).passed_over))
     return report
 
 
@@ -175,14 +192,6 @@ def _last_number(lake: Lake, path: str) -> int:
     return max((int(name) for name in names if name.isdecimal()), default=-1)
 
 
-def _count_passed_over(folder: Path) -> int:
-    return sum(
-        any(part.startswith(("_", ".")) for part in each.relative_to(folder).parts)
-        for each in folder.rglob(f"*{SHARD_SUFFIX}")
-        if each.is_file()
-    )
-
-
 class _Follower:
     """One stream while it runs."""
 
@@ -201,6 +210,7 @@ class _Follower:
         self._progress = progress
         self._cancel = cancel
         self._stopped = Event()
+        self._query: Any = None
         self._fault: BaseException | None = None
         self._report = FollowReport(stream, version=lake.snapshot().version)
 
@@ -219,6 +229,10 @@ class _Follower:
                 batch=f"{self._report.stream}/{number}",
                 stream=(self._report.stream, number),
             )
+        except Cancelled as error:
+            self._fault = error
+            self._wait_until_stopped()
+            raise StoppedBatch() from None
         except BaseException as error:
             self._fault = error
             raise
@@ -228,6 +242,7 @@ class _Follower:
 
     def watch(self, query: Any) -> FollowReport:
         """Wait for the stream to end, or end it."""
+        self._query = query
         try:
             while not query.awaitTermination(LOOK_SECONDS):
                 if self._cancel is not None and self._cancel():
@@ -243,6 +258,12 @@ class _Follower:
         if self._fault is not None and not isinstance(self._fault, Cancelled):
             raise self._fault
         return self._report
+
+    def _wait_until_stopped(self) -> None:
+        """Let Spark know first that the stream ends: before that, every end of a batch is a failure to it."""
+        deadline = time.monotonic() + STOP_SECONDS
+        while self._query is not None and self._query.isActive and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
 
     def _stop(self, query: Any) -> None:
         self._stopped.set()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,8 +28,11 @@ from lace.pipeline.intake.sources import (
     FileSource,
     Given,
     IngestSource,
+    StoreSource,
+    count_rejected,
     read_earlier,
     resolve,
+    source_name,
     stands,
     what_is_new,
 )
@@ -86,6 +90,8 @@ class IngestReport:
     sources: int = 0
     skipped: int = 0
     """Sources that had been ingested before."""
+    passed_over: tuple[str, ...] = ()
+    """What lies in the folders that were named and is no source."""
     bytes: int = 0
     records: int = 0
     """Valid records that were read."""
@@ -96,6 +102,8 @@ class IngestReport:
     rejected: int = 0
     """Rejected parts; a long one is one part."""
     rejected_bytes: int = 0
+    rejected_before: int = 0
+    """Parts of these sources that an earlier ingest rejected, and that are not read again."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Rejected parts by error code."""
     facts: int = 0
@@ -144,13 +152,16 @@ def ingest(
     stream: tuple[str, int] | None = None,
     dry_run: bool = False,
     split_bytes: int | None = None,
+    operation: str = "ingest",
 ) -> IngestReport:
     """Validate the records of all sources and commit what is new to the lake.
 
     `batch` names the work: a batch that was committed is not committed again. A dry run reads, validates
-    and counts, and commits nothing. Without a session everything is done in this process.
+    and counts, and commits nothing. Without a session everything is done in this process. `operation` is what
+    the history calls it.
     """
-    work = _Ingest(lake, session, progress, cancel, batch or f"ingest-{token_hex(8)}", stream, dry_run)
+    batch = batch or f"{operation}-{token_hex(8)}"
+    work = _Ingest(lake, session, progress, cancel, batch, stream, dry_run, operation)
     return work.run(sources, split_bytes)
 
 
@@ -166,6 +177,7 @@ class _Ingest:
         batch: str,
         stream: tuple[str, int] | None,
         dry_run: bool,
+        operation: str,
     ) -> None:
         self._lake = lake
         self._session = session
@@ -174,10 +186,13 @@ class _Ingest:
         self._batch = batch
         self._stream = stream
         self._dry_run = dry_run
+        self._operation = operation
         self._seconds: dict[str, float] = {}
         self._staged = f"{STAGED_FOLDER}/{token_hex(8)}"
         self._again = 0
         self._met: frozenset[str] = frozenset()
+        self._passed_over: list[Path] = []
+        self._rejected_before = 0
 
     def run(self, given: Iterable[Given], split_bytes: int | None) -> IngestReport:
         """Do everything."""
@@ -200,9 +215,10 @@ class _Ingest:
         self, base: Snapshot, folder: Folder, given: Iterable[Given], split_bytes: int | None
     ) -> IngestReport:
         with self._stage("look"):
-            everything = resolve(given)
+            everything = resolve(given, self._passed_over)
             earlier = read_earlier(base, everything)
             self._met = frozenset(earlier)
+            self._rejected_before = count_rejected(base, everything)
             new = {
                 number: fresh
                 for number, source in enumerate(everything)
@@ -340,16 +356,17 @@ class _Ingest:
             records[each.reading.split.source] += each.records
             rejected[each.reading.split.source] += sum(each.parts.values())
         rows = []
+        sizes = _bytes_by_source(new, checked)
         for number, source in sorted(new.items(), key=lambda each: each[1].name):
             of = counts.get(number, SourceCounts(0, 0, 0))
             seen = (records[number], of.known, of.refused, rejected[number])
             identity = NO_IDENTITY if number in not_whole else source.identity
-            rows.append((source.name, identity, source.size, *seen, self._batch))
+            rows.append((source.name, identity, sizes[number], *seen, self._batch))
         listed = write_table(job.folder, "sources", [batch_of_rows("sources", rows)] if rows else [])
         files = [file for each in written for file in each.files]
         report = self._report(job.base, 0, 0, new, checked, written)
         return Change(
-            "ingest",
+            self._operation,
             self._batch,
             added=(*files, *([listed] if listed is not None else [])),
             stream=self._stream,
@@ -380,13 +397,15 @@ class _Ingest:
             committed=base.has_batch(self._batch, self._stream),
             sources=sources,
             skipped=sources - len(new),
-            bytes=sum(source.size for source in new.values()),
+            passed_over=tuple(source_name(each) for each in self._passed_over),
+            bytes=sum(_bytes_by_source(new, ours).values()),
             records=sum(each.records for each in ours),
             stored=sum(each.stored for each in counts),
             known=sum(each.known for each in counts),
             refused=sum(each.refused for each in counts),
             rejected=sum(reasons.values()),
             rejected_bytes=sum(each.rejected_bytes for each in ours),
+            rejected_before=self._rejected_before,
             reasons=dict(sorted(reasons.items())),
             facts=sum(each.facts for each in written),
             files=sum(len(each.files) for each in written),
@@ -437,6 +456,16 @@ def _count_buckets(total: int) -> int:
     """Return into how many ranges so many bytes are cut; more than one as soon as two cores are worth it."""
     least = EVEN_BUCKETS if total >= EVEN_BUCKETS * EVEN_BYTES else 1
     return max(least, min(MAX_BUCKETS, -(-total // BUCKET_BYTES)))
+
+
+def _bytes_by_source(new: Mapping[int, IngestSource], checked: Iterable[Checked]) -> dict[int, int]:
+    """Return how many bytes were read of each source; of a store, those of its records, not of its file."""
+    sizes = {number: 0 if isinstance(each, StoreSource) else each.size for number, each in new.items()}
+    for each in checked:
+        number = each.reading.split.source
+        if isinstance(new.get(number), StoreSource):
+            sizes[number] += each.record_bytes + each.rejected_bytes
+    return sizes
 
 
 def _by_source(written: Iterable[Written]) -> dict[int, SourceCounts]:

@@ -140,16 +140,19 @@ class LakeSource:
 IngestSource: TypeAlias = FileSource | StoreSource | LakeSource | AskedSource
 
 
-def resolve(given: Iterable[Given]) -> list[IngestSource]:
-    """Return what is to be read, folders taken apart, each source once, in the order given."""
+def resolve(given: Iterable[Given], passed_over: list[Path] | None = None) -> list[IngestSource]:
+    """Return what is to be read, folders taken apart, each source once, in the order given.
+
+    What lies in those folders and is not read is added to `passed_over`.
+    """
     found: dict[str, IngestSource] = {}
     for each in given:
-        for source in _resolve(each):
+        for source in _resolve(each, passed_over):
             found.setdefault(source.name, source)
     return list(found.values())
 
 
-def _resolve(each: Given) -> Iterable[IngestSource]:
+def _resolve(each: Given, passed_over: list[Path] | None) -> Iterable[IngestSource]:
     if isinstance(each, AskedSource):
         return [each]
     if isinstance(each, Lake):
@@ -164,7 +167,7 @@ def _resolve(each: Given) -> Iterable[IngestSource]:
     if Path(place, LAKE_FILE).is_file():
         return [_lake(open_lake(place))]
     sources: list[IngestSource] = []
-    for file in find_sources([place]):
+    for file in find_sources([place], passed_over):
         if file.path is None or file.identity is None:
             raise CannotIngest(what=file.name, reason="it can be read only once; write it to a file first")
         store = _try_store(file.path) if _starts_with(file.path, _SQLITE) else None
@@ -257,6 +260,17 @@ def read_earlier(snapshot: Snapshot, sources: Sequence[IngestSource]) -> dict[st
         for row in rows.to_pylist():
             earlier.setdefault(row["source"], []).append(row["identity"])
     return earlier
+
+
+def count_rejected(snapshot: Snapshot, sources: Sequence[IngestSource]) -> int:
+    """Return how many parts were rejected of sources in the state in which they are now."""
+    if not sources or not snapshot.of("sources"):
+        return 0
+    states = {(source.name, source.identity) for source in sources}
+    wanted = ds.field("source").isin([source.name for source in sources])
+    columns = ["source", "identity", "rejected"]
+    rows = snapshot.dataset("sources").to_table(columns=columns, filter=wanted).to_pylist()
+    return sum(row["rejected"] for row in rows if (row["source"], row["identity"]) in states)
 
 
 def what_is_new(source: IngestSource, earlier: Iterable[str]) -> IngestSource | None:

@@ -32,6 +32,16 @@ class LaceInstead(NotALake):
     text = "{where} is a lace and no lake: name it with --store; `lace lake ingest` takes records from it"
 
 
+class LostLakeFile(Corrupt):
+    """A lake whose own file is gone or damaged."""
+
+    code = "lake/lost-file"
+    text = (
+        "{where} is a lake that has lost its {file} ({reason}); nothing was changed."
+        " Restore that file from a copy: the versions and data files are still there"
+    )
+
+
 class LakeExists(StoreError):
     """A place that holds something already."""
 

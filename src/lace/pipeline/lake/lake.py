@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from lace.pipeline.lake.faults import LaceInstead, LakeExists, LostData, NoSuchVersion, NotALake, Overtaken
+from lace.pipeline.lake.faults import (
+    LaceInstead,
+    LakeExists,
+    LostData,
+    LostLakeFile,
+    NoSuchVersion,
+    NotALake,
+    Overtaken,
+)
 from lace.pipeline.lake.folder import UNFINISHED, Folder, open_folder
 from lace.pipeline.lake.manifest import (
     COMMITS,
@@ -35,6 +43,7 @@ from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.tables import LAKE_FORMAT, TABLES
 
 LAKE_FILE = "lake.json"
+_LOST = f"a lake that has lost its {LAKE_FILE} (restore that from a copy)"
 _STORES = (".lace/store.sqlite", "store.sqlite")
 """What a folder holds that is a lace and no lake."""
 
@@ -178,7 +187,7 @@ def _what_is_there(folder: Folder) -> str:
     if versions in ([], [manifest_path(0)]) and not rows:
         ours = set(folders) <= {COMMITS, DATA} and set(folder.folders(DATA)) <= set(TABLES)
         return "" if ours and not folder.folders(COMMITS) and not folder.list(DATA) else "other files"
-    return f"a lake that has lost its {LAKE_FILE} (restore that from a copy)"
+    return _LOST
 
 
 def open_lake(place: str | Path | Folder) -> Lake:
@@ -186,14 +195,20 @@ def open_lake(place: str | Path | Folder) -> Lake:
     folder = open_folder(place)
     data = folder.read(LAKE_FILE)
     if data is None:
-        kind = LaceInstead if any(folder.size(each) is not None for each in _STORES) else NotALake
-        raise kind(where=folder.url, reason=f"no {LAKE_FILE}")
+        if any(folder.size(each) is not None for each in _STORES):
+            raise LaceInstead(where=folder.url, reason=f"no {LAKE_FILE}")
+        if _what_is_there(folder) == _LOST:
+            raise LostLakeFile(where=folder.url, file=LAKE_FILE, reason="there is none")
+        raise NotALake(where=folder.url, reason=f"no {LAKE_FILE}")
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise NotALake(where=folder.url, reason=f"its {LAKE_FILE} is no JSON object")
+        reason = f"its {LAKE_FILE} is no JSON object"
+        if folder.list(COMMITS):
+            raise LostLakeFile(where=folder.url, file=LAKE_FILE, reason=reason)
+        raise NotALake(where=folder.url, reason=reason)
     check_format(content.get("format"), folder.url)
     return Lake(folder, str(content.get("generation")))
 
