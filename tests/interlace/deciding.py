@@ -70,8 +70,10 @@ class SharingHost(NotingHost):
         key = self._all_that_is_read(need)
         if key not in self._decisions:
             self._decisions[key] = self._decide(need)
-        self.decision = self._decisions[key]
-        return Evaluated(Evaluation(self.decision, self._have(), self._database().version()))
+        self.decision = decision = self._decisions[key]
+        # What a store keeps out is no part of a decision: the same facts may be held by a store that lets it in.
+        kept_out = decision.may_request.intersection(self.store.forgotten())
+        return Evaluated(Evaluation(decision, self._have(), self._database().version(), kept_out))
 
     def _database(self) -> Database:
         records = [self.store.get(record) for _, record in self.store.ids()]
