@@ -71,7 +71,7 @@ class SharingHost(NotingHost):
         if key not in self._decisions:
             self._decisions[key] = self._decide(need)
         self.decision = decision = self._decisions[key]
-        # What a store keeps out is no part of a decision: the same facts may be held by a store that lets it in.
+        # No part of a decision: another store that holds the same facts may let these records in.
         kept_out = decision.may_request.intersection(self.store.forgotten())
         return Evaluated(Evaluation(decision, self._have(), self._database().version(), kept_out))
 
