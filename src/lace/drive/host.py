@@ -187,9 +187,9 @@ class Host:
         self._advertised = _follow(self._advertised, need.advertised)
         try:
             snapshot = self._snapshots.take(need.runtime, self._advertised.version())
-            facts = self._snapshots.facts  # others may add to them while this one evaluates
+            # Both of the snapshot: others may add to them while this one evaluates.
+            facts, have = self._snapshots.facts, self._snapshots.have
             self.decision = decision = self._policy.evaluate(snapshot)
-            have = self._snapshots.have
             if need.purpose is Purpose.REQUEST:
                 self.kept_out = self.keeps_out(decision.requestable) - have
                 return Evaluated(Evaluation(decision, have, facts, self.kept_out))

@@ -145,10 +145,11 @@ class StoreSnapshots:
             last = entry.seq
             if isinstance(entry, Added):
                 came[entry.record_id] = None
-            elif entry.record_id in came:
+            elif entry.record_id in came and entry.record_id not in self.have:
                 del came[entry.record_id]
             else:
-                # The bytes of a removed record are gone, and with them what its facts were.
+                # The bytes of a removed record are gone, and with them what its facts were. What was stored
+                # while everything was loaded is in the log as well, and here already.
                 return None, last
         return came, last
 

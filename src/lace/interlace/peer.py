@@ -144,7 +144,7 @@ class PeerAdvertisements:
     @property
     def cursor_is_due(self) -> bool:
         """Whether a good part of what the peer claims has changed since a cursor was made."""
-        return self._unremembered * REMEMBERED_PART >= len(self.claims)
+        return 0 < self._unremembered * REMEMBERED_PART >= len(self.claims)
 
     def expect(self, claims: Mapping[str, Claims], entries: Mapping[str, bytes]) -> None:
         """Take note that records were sent to the peer: it will probably advertise them so."""
@@ -275,6 +275,8 @@ class PeerAdvertisements:
             old = held.pop(record, None)
             if old is not None:
                 self._touch(record, old)
+                if touched[record] is None:
+                    del touched[record]  # came and went between two evaluations: neither sees it
         if not held and not touched:
             # The first word of a peer: nothing to compare it with.
             held.update(claims)

@@ -225,13 +225,20 @@ class PolicyHost(Host):
             try:
                 answer = super().evaluate(need)
                 if isinstance(answer, Evaluated):
-                    self.have = self._snapshots.have
+                    self.have = answer.evaluation.have
                     answer = Evaluated(SharedEvaluation(answer.evaluation, self._sharing))
             finally:
                 self._share = None
                 seconds = share.now() - began
         self._guard.evaluated(seconds)
         return answer
+
+    def sendable(self) -> frozenset[str]:
+        """Return what is here and may be sent by the last decision."""
+        if self.decision is None:
+            return frozenset()
+        with self._sharing.held():
+            return self.decision.may_send & self.have
 
     def passed_over(self) -> frozenset[str]:
         """Return what is here and for the peer by the last decision of ours, and not by its own rules."""

@@ -240,7 +240,7 @@ class Interlacing:
         return Standing(
             stored,
             stored if seen is None else len(seen),
-            len(decision.may_send & host.have),
+            len(host.sendable()),
             decision.words,
             len(host.passed_over()),
             0 if agreed is None else len(agreed.advertised.claims),

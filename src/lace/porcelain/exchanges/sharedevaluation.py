@@ -62,7 +62,9 @@ class SharedEvaluation:
     @property
     def may_request(self) -> AbstractSet[str]:
         """The extension of `MayRequest`."""
-        return SharedExtent(self.evaluation.may_request, self.sharing)
+        with self.sharing.held():
+            decided = self.evaluation.may_request
+        return SharedExtent(decided, self.sharing)
 
     @property
     def have(self) -> AbstractSet[str]:
