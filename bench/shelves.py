@@ -127,6 +127,16 @@ class Shelf:
         """How many bytes those have: nobody minds here."""
         return 0
 
+    @property
+    def storing(self) -> bool:
+        """Whether a commit is under way: nothing goes on beside anything here."""
+        return False
+
+    @property
+    def untold(self) -> bool:
+        """Whether nobody has asked the outcome of a commit."""
+        return False
+
     def commit(self) -> RecordsStored | StoreFailed | None:
         """Store them."""
         if not self._arrived:

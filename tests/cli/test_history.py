@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import Beginning, Leaving
+from lace.drive import Beginning, Host, Leaving
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND
@@ -19,8 +19,9 @@ U = TOWN.replace("'town'", "'u'")
 
 
 @pytest.fixture
-def noted(lace: Run, home: Path) -> Run:
+def noted(lace: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A lace that took part in two exchanges, and was killed in a third."""
+    monkeypatch.setattr(Host, "keeps_out", lambda self, wanted: frozenset())  # forgotten when it is under way
     with Lace.open(home) as here, Lace() as there:
         here.put_records(RECORDS)
         there.forget(SECOND.id)
@@ -77,7 +78,10 @@ def test_one_exchange_is_told_in_full(noted: Run) -> None:
     assert "may have left: its process was killed, or goes on: 2 records" in killed
 
 
-def test_rejections_are_told_with_their_reason(lace: Run, home: Path) -> None:
+def test_rejections_are_told_with_their_reason(
+    lace: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Host, "keeps_out", lambda self, wanted: frozenset())  # forgotten when it is under way
     with Lace.open(home) as here, Lace() as there:
         there.put_records(RECORDS)
         here.forget(FIRST.id)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from lace.drive import Host
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER
@@ -79,7 +82,10 @@ def test_a_record_that_was_removed_is_found_by_the_beginning_of_its_id(noted: Ru
     assert noted("why-sent", FIRST.id[:10]).lines[0] == f"{FIRST.id} left 2 times"
 
 
-def test_what_came_is_told_with_whom_it_came_from(lace: Run, home: Path) -> None:
+def test_what_came_is_told_with_whom_it_came_from(
+    lace: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Host, "keeps_out", lambda self, wanted: frozenset())  # forgotten when it is under way
     assert lace("why-sent", OTHER.id).lines[0].endswith(": no exchange was noted here yet")
     with Lace.open(home) as here, Lace() as there:
         there.put_records([FIRST, OTHER])

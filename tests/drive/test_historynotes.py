@@ -191,7 +191,8 @@ def test_what_is_gone_when_it_is_asked_for_did_not_leave() -> None:
     assert [each.way for each in history.passages(IDS[2])] == [Way.HELD_BACK]
 
 
-def test_rejections_have_their_code_and_deferred_ones_come_later() -> None:
+def test_rejections_have_their_code_and_deferred_ones_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Host, "keeps_out", lambda self, wanted: frozenset())  # forgotten when it is under way
     pair = make_pair(MANY, [], settings={"local": LocalLimits(service_records=2)})
     pair.stores[1].forget([IDS[0]])
     history = MemoryHistory()

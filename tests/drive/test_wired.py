@@ -167,7 +167,8 @@ def test_whoever_watches_is_told_and_nobody_else() -> None:
     assert told[-1].result == watched.results[0]
 
 
-def test_a_watcher_hears_of_rejections_and_rounds() -> None:
+def test_a_watcher_hears_of_rejections_and_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Host, "keeps_out", lambda self, wanted: frozenset())  # forgotten when it is under way
     told: list[Observed] = []
     pair = make_pair(LEFT, [], settings={"stays_open": True})
     pair.stores[1].forget([LEFT[0].id])

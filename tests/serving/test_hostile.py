@@ -30,7 +30,7 @@ from tests.interlace.meddling import (
     replace_fact,
 )
 from tests.interlace.pair import Meddler
-from tests.porcelain.exchanges import OPEN
+from tests.porcelain.pairs import OPEN
 from tests.porcelain.talking import stocked
 from tests.serving.house import House, Script, spoil
 from tests.strategies import AUX, SECRETS
