@@ -52,7 +52,7 @@ CLAIMS: Final = (
 )
 """With these an advertisement takes 714 bytes; without any it takes 114."""
 NOW: Final = Moment(Tai("1640995200:000000000"), 0.0)
-MODES: Final = {"standard": None, "one root": 0}
+MODES: Final = {"standard": None, "one root": 0, "64 roots": 1}
 
 
 @dataclass(frozen=True)

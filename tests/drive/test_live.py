@@ -45,7 +45,7 @@ def begin(number: int, *, from_nothing: bool) -> Pair:
     for store in stores:
         store.put_many([*both, *(some_record(dice) for _ in range(dice.randrange(6)))])
     policies = dice.choice([*MONOTONIC, ALL, FOLLOWS]), dice.choice([*MONOTONIC, *NON_MONOTONIC, ALL, ALL])
-    mode = dice.choice([MODES["one root"], MODES["one root"], *MODES.values()])
+    mode = dice.choice([MODES["one root"], MODES["64 roots"], *MODES.values()])
     host: dict[str, object] = {"decisions": {}} if from_nothing else {}
     pair = make_pair(
         stores=stores,

@@ -70,6 +70,7 @@ MODES: dict[str, dict[str, Any]] = {
     "partitions with prediction": {"partition_start": None},
     "one root": {"partition_start": 0},
     "one character": {"partition_start": 1, "predicts": False},
+    "64 roots": {"partition_start": 1},
     "all fields": {"partition_start": 0, "all_fields": True},
     "small steps": {
         "partition_start": 0,

@@ -25,6 +25,7 @@ from lace.porcelain import (
     run_sync,
 )
 from lace.porcelain.exchanges import sharing
+from lace.porcelain.exchanges.exchange import ExchangeEnd
 from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Sharing
 from lace.stores import MemoryStore
@@ -266,6 +267,31 @@ def test_the_second_exchange_of_a_lace_hashes_nothing_again(monkeypatch: pytest.
     assert counts[2] == 0
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "start"),
+    [
+        (ExchangeChoices(stays_open=True), ExchangeChoices(stays_open=True), 1),
+        (ExchangeChoices(), ExchangeChoices(stays_open=True), 0),
+        (ExchangeChoices(partition_start=2), ExchangeChoices(stays_open=True), 1),
+        (ExchangeChoices(partition_start=None), ExchangeChoices(stays_open=True), 2),
+        (ExchangeChoices(stays_open=True, partition_start=0), ExchangeChoices(stays_open=True), 0),
+    ],
+)
+def test_an_exchange_that_stays_open_has_a_root_for_each_first_character(
+    ours: ExchangeChoices, theirs: ExchangeChoices, start: int
+) -> None:
+    laces = stocked(notes("a", 2)), stocked(notes("b", 2))
+    ends = [
+        lace.exchanges.begin(parse_policy(OPEN), Link("unix:/nowhere"), index=index, choices=choices)
+        for index, (lace, choices) in enumerate(zip(laces, (ours, theirs), strict=True))
+    ]
+    for end in ends:
+        end.begin()
+    join_ends(*ends)
+    assert {end.side.machine.exchange.agreed.terms.partition_start for end in ends} == {start}
+    assert [len([*lace.store.ids()]) for lace in laces] == [4, 4]
+
+
 def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
     answering = Answering(
         stocked(notes("a", 2) + notes("b", 3, group="v")),
@@ -289,6 +315,17 @@ def test_an_open_exchange_goes_on_under_another_policy(tmp_path: Path) -> None:
     assert asyncio.run(run()) == [0, 3]
 
 
+def join_ends(left: ExchangeEnd, right: ExchangeEnd) -> None:
+    """Pass bytes on until neither side has more to say."""
+    moved = True
+    while moved:
+        moved = False
+        for one, other in ((left, right), (right, left)):
+            while data := one.data_to_send():
+                other.receive_data(data)
+                moved = True
+
+
 def test_what_is_noted_is_the_policy_that_was_agreed_on_and_not_the_one_that_comes_next() -> None:
     near, far = stocked(notes("a", 2)), Lace()
     choices = ExchangeChoices(stays_open=True)
@@ -298,13 +335,7 @@ def test_what_is_noted_is_the_policy_that_was_agreed_on_and_not_the_one_that_com
     left.begin()
     right.begin()
     left.change_policy(second)  # a server file is read again while somebody is at the door
-    moved = True
-    while moved:
-        moved = False
-        for one, other in ((left, right), (right, left)):
-            while data := one.data_to_send():
-                other.receive_data(data)
-                moved = True
+    join_ends(left, right)
     (entry,) = near.history()
     agreements = near.exchange(entry.number).agreements
     assert [{str(each.name).partition("(")[2].partition(":")[0] for each in agreed.in_force.sections}

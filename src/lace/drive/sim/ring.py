@@ -37,7 +37,7 @@ class Ring:
         self._connections += 1
         self.outcome.exchanges += 1
         both = self.policy, self.policy
-        start = self.random.choice([None, 0])
+        start = self.random.choice([None, 0, 1])
 
         def settings(index: int) -> Settings:
             seed = b"%d %d %d" % (self.outcome.seed, self._connections, index)

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Semaphore
-from typing import Final
+from typing import Final, Literal
 
 from lace.drive import (
     Ahead,
@@ -99,14 +99,25 @@ class ExchangeChoices:
     local: LocalLimits = field(default_factory=LocalLimits)
     evaluation: OperandLimits = field(default_factory=OperandLimits)
     partitions: bool = True
-    partition_start: int | None = 0
-    """The extension of partitions that begin with few characters; None does not offer it."""
+    partition_start: int | Literal["usual"] | None = "usual"
+    """The extension of partitions that begin with few characters: how many are offered. Usual is one root for
+    everything, and one for each first character where the exchange stays open; None does not offer it."""
     all_fields: bool = False
     tick_interval: int = 10_000_000_000
     dice: Dice | None = field(default=None, repr=False)
     """Randomness that was thrown before, where an exchange is to be repeated exactly."""
 
+    @property
+    def offered_start(self) -> int | None:
+        """How many characters our partitions are to begin with."""
+        if self.partition_start != "usual":
+            return self.partition_start
+        # A new record has half of its root hashed anew on both sides, which takes seconds of a million. With
+        # 64 roots it takes little; each loop then says all of them, five kilobytes, and needs a turn less.
+        return OPEN_START if self.stays_open else 0
 
+
+OPEN_START: Final = 1
 CHOICES: Final = ExchangeChoices()
 
 
@@ -358,7 +369,7 @@ class Exchanges:
             secret=choices.secret,
             all_fields=choices.all_fields,
             partitions=choices.partitions,
-            partition_start=choices.partition_start,
+            partition_start=choices.offered_start,
             tick_interval=choices.tick_interval,
         )
         host = PolicyHost(
