@@ -10,10 +10,13 @@ Rules of this file:
 2. What follows a snapshot that was evaluated continues from there; anything else is evaluated anew. Both
    give the same facts.
 3. After an error nothing is kept: the next evaluation starts from nothing.
+4. What rules that read through a view may cost counts from where they were, also where facts are read anew:
+   a store reads them again after a removal, and a limit must not tell of one that the view does not show.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -293,6 +296,8 @@ class Following:
         self._given = Given()
         self._handed: dict[Predicate, frozenset[Values]] = {}
         """What was handed over as texts."""
+        self._seen: Handed = {}
+        """What was handed over last, where a view was among it."""
         self._result: Result | None = None
         self.version = 0
         """Counts the evaluations that changed something."""
@@ -311,15 +316,20 @@ class Following:
         budget.check_runtime(len(given), "runtime and advertisement facts")
         try:
             result = None if self._running is None else self._go_on(snapshot, given, budget, handed)
+            if result is None and self._seen and _is_versioned(snapshot.records):
+                self._start(snapshot, self._given, _uncounted(budget), self._seen)
+                self._moment = snapshot.moment
+                result = self._go_on(snapshot, given, budget, handed)
             if result is None:
                 result = self._start(snapshot, given, budget, handed)
         except LaceError:
-            self._running = None
+            self._running, self._seen = None, {}
             raise
         if result is not self._result:
             self._result = result
             self.version += 1
         self._moment, self._given = snapshot.moment, given
+        self._seen = handed if any(isinstance(each, View) for each in handed.values()) else {}
         return result
 
     def _start(self, snapshot: Snapshot, given: Given, budget: Budget, handed: Handed) -> Result:
@@ -371,6 +381,15 @@ class Following:
         if is_handing(result):
             return {each: result.relation(each) for each in predicates}
         return {each: frozenset(result.lookup(each, (None,) * each.arity)) for each in predicates}
+
+
+def _uncounted(budget: Budget) -> Budget:
+    """Return a budget for what was within its limits before: it keeps to the time that is left."""
+    most = sys.maxsize
+    limits = replace(
+        budget.limits, derived_total=most, iterations=most, steps=most, seconds=budget.seconds_left()
+    )
+    return Budget(limits, budget.now)
 
 
 @contextmanager
