@@ -50,7 +50,7 @@ def test_what_is_hidden_changes_nothing_that_a_peer_can_see() -> None:
     assert telling * 2 >= pairs, f"over the raw store only {telling} of {pairs} pairs would differ"
 
 
-def test_a_limit_does_not_tell_that_something_hidden_was_removed() -> None:
+def test_a_limit_does_not_tell_that_something_hidden_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that lost a record is read anew; what the peer's rules cost before does not count again."""
     peer = (
         "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S), Pair(P,_).\n"
@@ -64,6 +64,16 @@ def test_a_limit_does_not_tell_that_something_hidden_was_removed() -> None:
         side.evaluate(Snapshot(Database([*shown, *hidden] if size % 2 else shown), (), claims[:size]))
     with pytest.raises(OperandStopped):
         policy(LOCALS[0], peer, limits=limits).evaluate(Snapshot(Database(), (), claims))
+    # It is not for nothing either: not without bound, and not where something that was shown is gone.
+    monkeypatch.setattr("lace.policy.snapshot.AGAIN", 1)
+    with pytest.raises(OperandStopped):
+        side.evaluate(Snapshot(Database(shown), (), claims))
+    monkeypatch.undo()
+    side.evaluate(Snapshot(Database(shown), (), claims[:4]))
+    for size in range(5, len(claims)):
+        side.evaluate(Snapshot(Database(shown), (), claims[:size]))
+    with pytest.raises(OperandStopped):
+        side.evaluate(Snapshot(Database(hidden), (), claims))
 
 
 @pytest.mark.slow

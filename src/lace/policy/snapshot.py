@@ -16,7 +16,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -32,6 +31,9 @@ from lace.policy.extent import Extent, came_since
 
 TRAIL: Final = 16
 """So many steps back a snapshot remembers; who follows more slowly starts anew."""
+
+AGAIN: Final = 64
+"""So many times its limits may an evaluation cost to be where it was, over facts that were read anew."""
 
 
 class NotOfSnapshot(PolicyError):
@@ -316,8 +318,8 @@ class Following:
         budget.check_runtime(len(given), "runtime and advertisement facts")
         try:
             result = None if self._running is None else self._go_on(snapshot, given, budget, handed)
-            if result is None and self._seen and _is_versioned(snapshot.records):
-                self._start(snapshot, self._given, _uncounted(budget), self._seen)
+            if result is None and _is_versioned(snapshot.records) and _show_still(self._seen, handed):
+                self._start(snapshot, self._given, _beside(budget), self._seen)
                 self._moment = snapshot.moment
                 result = self._go_on(snapshot, given, budget, handed)
             if result is None:
@@ -383,13 +385,26 @@ class Following:
         return {each: frozenset(result.lookup(each, (None,) * each.arity)) for each in predicates}
 
 
-def _uncounted(budget: Budget) -> Budget:
-    """Return a budget for what was within its limits before: it keeps to the time that is left."""
-    most = sys.maxsize
-    limits = replace(
-        budget.limits, derived_total=most, iterations=most, steps=most, seconds=budget.seconds_left()
+def _show_still(before: Handed, now: Handed) -> bool:
+    """Tell whether there were views, and each shows all that it showed: what was seen is all there."""
+    views = [(view, now.get(predicate)) for predicate, view in before.items() if isinstance(view, View)]
+    return bool(views) and all(
+        isinstance(other, View) and (view.records or frozenset()) <= (other.records or frozenset())
+        for view, other in views
     )
-    return Budget(limits, budget.now)
+
+
+def _beside(budget: Budget) -> Budget:
+    """Return a budget for what was within the limits before, step by step; the time is that of the other."""
+    limits = budget.limits
+    more = replace(
+        limits,
+        derived_total=limits.derived_total * AGAIN,
+        iterations=limits.iterations * AGAIN,
+        steps=limits.steps * AGAIN,
+        seconds=budget.seconds_left(),
+    )
+    return Budget(more, budget.now)
 
 
 @contextmanager
