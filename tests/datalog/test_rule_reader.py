@@ -23,6 +23,7 @@ from tests.datalog.asking import errors
 @pytest.mark.req("030-012", "030-013", "030-026", "030-027", "030-083")
 def test_every_form_of_030_is_a_rule(text: str) -> None:
     assert str(parse_program(text)) == text
+    assert not errors(text), "nor has the reader that says what is wrong anything to say"
 
 
 @pytest.mark.req("030-014", "030-015")

@@ -70,6 +70,7 @@ def test_fields_that_nobody_reads_do_not_count(way: str) -> None:
             assert stopped.value.fields["seen"] == bound + 1
 
 
+@pytest.mark.req("030-100", "030-108")
 def test_facts_for_one_evaluation_have_their_own_limit() -> None:
     program = compile_program(parse_program("A(X) :- B(X)."))
     given = [("B", "x"), ("B", "y")]

@@ -90,6 +90,16 @@ class Exchange:
         right = self.observe_later(pair, pair.right, pair.more_right)
         assert left == right, f"{self._made[1]}\n{left}\n{right}"
 
+    def check_reread(self, pair: Pair) -> None:
+        """Fail where it can tell that all facts were read anew, with other hidden records among them."""
+        seen = []
+        for anew in (False, True):
+            side, first = self.side(), Snapshot(Database(pair.left), pair.runtime, pair.advertised[:1])
+            observe(side, first)
+            later = Snapshot(Database(pair.right), pair.runtime, pair.advertised)
+            seen.append(observe(side, later if anew else first.next(advertised=pair.advertised)))
+        assert seen[0] == seen[1], f"{self._made[1]}\n{seen[0]}\n{seen[1]}"
+
     def raw_tells(self, pair: Pair) -> bool:
         """Tell whether the same rules over the whole stores would show a difference."""
         local, peer, _ = self._made

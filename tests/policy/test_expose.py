@@ -126,6 +126,14 @@ def test_what_is_selected_can_be_exposed_when_asked_for() -> None:
         expose_selected(read_module(ALL.replace("Have(P).", "Have(P), Advertised(P,_).")))
 
 
+def test_what_is_selected_is_exposed_whatever_its_helpers_are_called() -> None:
+    tail = "\nSelectAdvertised(P,S) :- Advertised(P,S)."
+    helped = "SelectHave(P) :- Have(P), Viewer(P).\nViewer(P) :- Field(P,'Group',_,'X')." + tail
+    empty = "SelectHave(P) :- Have(P), Viewer(_)." + tail
+    for selector, selected in ((helped, {"x", "xy"}), (empty, set())):
+        assert records(Exposure((expose_selected(read_module(selector)),))) == selected
+
+
 @pytest.mark.req("040-022")
 def test_a_peer_is_trusted_only_where_local_policy_says_so() -> None:
     assert Exposure().trusted == frozenset()

@@ -64,6 +64,16 @@ def test_text_that_claims_an_origin_has_no_effect() -> None:
     assert one.origin.viewer == one.origin.label
 
 
+@pytest.mark.req("020-049", "040-032")
+def test_text_that_holds_what_is_announced_makes_it_no_truer() -> None:
+    opaque = "Opq_" + "0" * 43
+    claims = read_module(f"{ALL}\nOrigin('{BOB}') :- true.\nOrigin('{opaque}') :- true.")
+    with pytest.raises(OriginClaimsVerifier):
+        check_announced(0, claims, BOB, read_module(ALL))
+    with pytest.raises(OriginMismatch):
+        check_announced(0, claims, opaque, read_module(ALL))
+
+
 @pytest.mark.req("040-035")
 def test_an_announced_origin_is_the_computed_one_or_refused() -> None:
     ours, theirs = read_module(ALL), read_module(OTHER)
@@ -78,7 +88,7 @@ def test_an_announced_origin_is_the_computed_one_or_refused() -> None:
             check_announced(1, theirs, other, ours)
 
 
-@pytest.mark.req("040-033", "040-036", "040-044")
+@pytest.mark.req("040-031", "040-033", "040-036", "040-044")
 def test_a_proven_verifier_is_bound_to_the_label_beside_it() -> None:
     plan = make_plan(read_module(ALL), read_module(OTHER))
     proven = plan.prove(1, Verifier(ALICE))

@@ -48,6 +48,7 @@ def test_every_golden_plan_comes_out(case: dict[str, object]) -> None:
     assert parse_transcript(str(case["transcript"]).encode()) == plan.transcript
 
 
+@pytest.mark.req("040-077")
 @pytest.mark.parametrize("case", REJECTED, ids=[case["note"] for case in REJECTED])
 def test_every_golden_rejection_is_refused(case: dict[str, str]) -> None:
     with pytest.raises(PolicyError):

@@ -96,3 +96,25 @@ def test_a_selector_that_sends_by_what_is_claimed_is_no_restriction() -> None:
                 "SelectHave(P) :- Have(P), Advertised(P,_).\nSelectAdvertised(P,S) :- Advertised(P,S)."
             )
         )
+
+
+def test_helpers_of_two_restrictions_never_meet_whatever_they_are_called() -> None:
+    """`_Viewer` keeps its name in every scope, so no helper may be called so, nor become it."""
+    for text in (
+        "AllowSend(P) :- _Viewer(P).\n_Viewer(P) :- Have(P).",
+        "AllowSend(P) :- Have(P), _Viewer(_).",
+    ):
+        with pytest.raises(ReservedName):
+            read_restriction(text, "send")
+    both = [
+        each
+        for group in "XY"
+        for each in restrict_like(
+            read_module(
+                f"SelectHave(P) :- Viewer(P).\nViewer(P) :- Field(P,'Group',_,'{group}').\n"
+                "SelectAdvertised(P,S) :- Advertised(P,S)."
+            )
+        )
+    ]
+    side = policy(ALL, ALL, expose(EXPOSE_ALL), restrictions=tuple(both))
+    assert side.evaluate(snapshot(FACTS)).may_send == set()

@@ -34,9 +34,9 @@ from lace.datalog import (
     parse_program,
 )
 from lace.errors import LimitExceeded, PolicyError
-from lace.facts import CAN_QUERY_RECORD, Fact, Predicate, QueryFacts, View, full_view, query_view
+from lace.facts import CAN_QUERY_RECORD, Fact, QueryFacts, View, full_view, query_view
 from lace.policy.module import Module, check_selector, read_module
-from lace.policy.scope import SUPPLIED, Generated, rename_rule, scope_rules
+from lace.policy.scope import Generated, private, rename_rule, scope_rules
 from lace.policy.snapshot import Following, Given, Snapshot, is_handing
 
 EXPOSE: Final = "expose"
@@ -91,12 +91,9 @@ def expose_selected(selector: Module) -> ExposeModule:
     if selector.reads_advertisements((SELECT_HAVE,)):
         raise SelectedNotExposable()
 
-    def private(predicate: Predicate) -> str:
-        return predicate.name if predicate in SUPPLIED else f"_{predicate.name}"
-
     rules = [rename_rule(rule, private) for rule in selector.rules_below((SELECT_HAVE,))]
     head = Atom(ALLOW_QUERY_RECORD.name, (_V, _P))
-    rules.append(Rule(head, (Atom(VIEWER.name, (_V,)), Atom(f"_{SELECT_HAVE.name}", (_P,)))))
+    rules.append(Rule(head, (Atom(VIEWER.name, (_V,)), Atom(private(SELECT_HAVE), (_P,)))))
     return ExposeModule(parse_program("\n".join(map(str, rules)), EXPOSE))
 
 

@@ -20,12 +20,13 @@ from lace.datalog import (
     RUNTIME_PREDICATES,
     SELECT_ADVERTISED,
     SELECT_HAVE,
+    VIEWER,
     Program,
     parse_program,
 )
 from lace.facts import Predicate
 from lace.policy.module import MissingExport, Module, ReservedName, UnreadableFacts
-from lace.policy.scope import SUPPLIED, rename_rule
+from lace.policy.scope import private, rename_rule
 
 Gate = Literal["send", "request"]
 
@@ -50,7 +51,9 @@ def read_restriction(text: str | bytes, gate: Gate) -> Restriction:
     refused = FACETS["expose"].is_refused
     for rule in program.rules:
         for atom in (rule.head, *rule.mentions()):
-            if refused(atom.name):
+            # `_Viewer` belongs to expose modules: it keeps its name in every scope, so that two restrictions
+            # with a helper of this name would read each other's.
+            if refused(atom.name) or atom.name == VIEWER.name:
                 raise ReservedName(facet=facet, what=f"{atom.name} is a reserved name", diagnostics=())
             if gate == "send" and atom.predicate in ADVERTISEMENT_PREDICATES:
                 raise UnreadableFacts(facet=facet, what=f"it reads {atom.name}", diagnostics=())
@@ -68,16 +71,13 @@ def restrict_like(selector: Module) -> tuple[Restriction, Restriction]:
     >>> from lace.policy.module import read_module
     >>> text = "SelectHave(P) :- Have(P).\\nSelectAdvertised(P,S) :- Advertised(P,S)."
     >>> print(restrict_like(read_module(text))[0].program)
-    AllowSend(P) :- _SelectHave(P).
-    _SelectHave(P) :- Have(P).
+    AllowSend(P) :- _own_SelectHave(P).
+    _own_SelectHave(P) :- Have(P).
     """
-
-    def private(predicate: Predicate) -> str:
-        return predicate.name if predicate in SUPPLIED else f"_{predicate.name}"
 
     def holding_back(selects: Predicate, gate: Gate, terms: str) -> Restriction:
         rules = [str(rename_rule(rule, private)) for rule in selector.rules_below((selects,))]
-        rules.append(f"{ALLOWS[gate].name}({terms}) :- _{selects.name}({terms}).")
+        rules.append(f"{ALLOWS[gate].name}({terms}) :- {private(selects)}({terms}).")
         return read_restriction("\n".join(rules), gate)
 
     return holding_back(SELECT_HAVE, "send", "P"), holding_back(SELECT_ADVERTISED, "request", "P,S")

@@ -70,6 +70,17 @@ def scoped(prefix: str, predicate: Predicate) -> Predicate:
     return Predicate(prefix + predicate.name, predicate.arity)
 
 
+def private(predicate: Predicate) -> str:
+    """Return the name of a selector's own predicate in a local module made of it; facts keep theirs.
+
+    No helper may become `_Viewer`, whose facts a local module is given, so `_` alone is not enough.
+
+    >>> private(Predicate("Viewer", 1)), private(Predicate("Have", 1))
+    ('_own_Viewer', 'Have')
+    """
+    return predicate.name if predicate in SUPPLIED else f"_own_{predicate.name}"
+
+
 def scope_rules(
     program: Program,
     prefix: str,

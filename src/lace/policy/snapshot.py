@@ -10,6 +10,8 @@ Rules of this file:
 2. What follows a snapshot that was evaluated continues from there; anything else is evaluated anew. Both
    give the same facts.
 3. After an error nothing is kept: the next evaluation starts from nothing.
+4. What rules that read through a view may cost counts from where they were, also where facts are read anew:
+   a store reads them again after a removal, and a limit must not tell of one that the view does not show.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from lace.policy.extent import Extent, came_since
 
 TRAIL: Final = 16
 """So many steps back a snapshot remembers; who follows more slowly starts anew."""
+
+AGAIN: Final = 64
+"""So many times its limits may an evaluation cost to be where it was, over facts that were read anew."""
 
 
 class NotOfSnapshot(PolicyError):
@@ -293,6 +298,8 @@ class Following:
         self._given = Given()
         self._handed: dict[Predicate, frozenset[Values]] = {}
         """What was handed over as texts."""
+        self._seen: Handed = {}
+        """What was handed over last, where a view was among it."""
         self._result: Result | None = None
         self.version = 0
         """Counts the evaluations that changed something."""
@@ -311,15 +318,20 @@ class Following:
         budget.check_runtime(len(given), "runtime and advertisement facts")
         try:
             result = None if self._running is None else self._go_on(snapshot, given, budget, handed)
+            if result is None and _is_versioned(snapshot.records) and _show_still(self._seen, handed):
+                self._start(snapshot, self._given, _beside(budget), self._seen)
+                self._moment = snapshot.moment
+                result = self._go_on(snapshot, given, budget, handed)
             if result is None:
                 result = self._start(snapshot, given, budget, handed)
         except LaceError:
-            self._running = None
+            self._running, self._seen = None, {}
             raise
         if result is not self._result:
             self._result = result
             self.version += 1
         self._moment, self._given = snapshot.moment, given
+        self._seen = handed if any(isinstance(each, View) for each in handed.values()) else {}
         return result
 
     def _start(self, snapshot: Snapshot, given: Given, budget: Budget, handed: Handed) -> Result:
@@ -371,6 +383,28 @@ class Following:
         if is_handing(result):
             return {each: result.relation(each) for each in predicates}
         return {each: frozenset(result.lookup(each, (None,) * each.arity)) for each in predicates}
+
+
+def _show_still(before: Handed, now: Handed) -> bool:
+    """Tell whether there were views, and each shows all that it showed: what was seen is all there."""
+    views = [(view, now.get(predicate)) for predicate, view in before.items() if isinstance(view, View)]
+    return bool(views) and all(
+        isinstance(other, View) and (view.records or frozenset()) <= (other.records or frozenset())
+        for view, other in views
+    )
+
+
+def _beside(budget: Budget) -> Budget:
+    """Return a budget for what was within the limits before, step by step; the time is that of the other."""
+    limits = budget.limits
+    more = replace(
+        limits,
+        derived_total=limits.derived_total * AGAIN,
+        iterations=limits.iterations * AGAIN,
+        steps=limits.steps * AGAIN,
+        seconds=budget.seconds_left(),
+    )
+    return Budget(more, budget.now)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_sections_for_a_peer_that_proves_itself_in_hello_narrow_what_was_present
     (entry,) = answering.lace.history()
     (agreement,) = answering.lace.exchange(entry.number).agreements
     texts = [section.text for section in agreement.in_force.sections]
-    assert any("AllowSend(P) :- _SelectHave(P)." in text for text in texts)
+    assert any("AllowSend(P) :- _own_SelectHave(P)." in text for text in texts)
     fresh = run_sync(interlacing(Lace(), answering, sign=ALICE))
     (sending,) = answering.lace.why_sent(fresh.received_hashes[0]).sendings
     assert (sending.worth, sending.proof is not None) == (Worth.AS_IT_WAS, True)

@@ -144,7 +144,7 @@ def test_what_is_selected_is_exposed_where_it_is_said() -> None:
     assert parse_policy(text).active().exposure.modules == ()
     [module] = parse_policy(text + "[expose selected]\n").active().exposure.modules
     assert module.viewers is None
-    assert "AllowQueryRecord(V,P) :- _Viewer(V), _SelectHave(P)." in str(module.program)
+    assert "AllowQueryRecord(V,P) :- _Viewer(V), _own_SelectHave(P)." in str(module.program)
 
 
 def test_trust_is_named() -> None:
