@@ -32,6 +32,7 @@ from lace.interlace import (
     BlockReceived,
     Closed,
     EndRecords,
+    Evaluated,
     Event,
     FixedPoint,
     InterlaceMachine,
@@ -218,6 +219,19 @@ class Side:
     def moment(self) -> Moment:
         """Read the clocks."""
         return self._now()
+
+    def stirs(self) -> bool:
+        """Tell whether an idle exchange has something to say or to ask for; nothing is said for that."""
+        asking = self.machine.stirs()
+        try:
+            need = next(asking)
+            while True:
+                answer = self.host.evaluate(need)
+                if not isinstance(answer, Evaluated):
+                    return True  # a round finds out, and says what is wrong
+                need = asking.send(answer.evaluation)
+        except StopIteration as end:
+            return bool(end.value)
 
     def listen(self) -> None:
         """Count the peer's silence from now on: what came is dealt with."""

@@ -74,6 +74,8 @@ class Wired:
         """When the last records came."""
         self._checking = 0
         """So many of them are being checked ahead."""
+        self._unseen = False
+        """Whether somebody may have changed the store since it was looked at."""
         self._parted = False
         self._aborted = False
 
@@ -155,9 +157,18 @@ class Wired:
         self._give(TimeOver())
 
     def look(self) -> None:
-        """Wake an open exchange where somebody else changed the store."""
-        if self.result is None and self.side.host.has_news():
-            self._give(Wake())
+        """Wake an open exchange where somebody else changed the store, and something follows from that.
+
+        In the middle of a round nobody looks: its next loop sees what is there, and the rest is seen later.
+        """
+        self._unseen = True
+        self._look_if_idle()
+
+    def _look_if_idle(self) -> None:
+        if self._unseen and self.result is None and self.side.machine.phase is Phase.IDLE:
+            self._unseen = False
+            if self.side.host.has_news() and self.side.stirs():
+                self._give(Wake())
 
     def change_operand(self, module: Module) -> None:
         """Go on with another selector: a new epoch of an open exchange."""
@@ -194,6 +205,10 @@ class Wired:
             self._hear()
 
     def _hear(self) -> None:
+        self._hear_all()
+        self._look_if_idle()
+
+    def _hear_all(self) -> None:
         machine = self.side.machine
         while self.result is None and not machine.busy:
             if machine.phase is Phase.TRANSFER and self._hear_records():

@@ -12,11 +12,11 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, cast, get_args
 
 from lace.errors import LaceError, LocalProtocolError
-from lace.interlace import advertise, hello, request, setup, transfer
+from lace.interlace import advertise, hello, request, setup, stir, transfer
 from lace.interlace.blocks import block_size, check_size, read_block
 from lace.interlace.ends import (
     LoopLimit,
@@ -42,6 +42,7 @@ from lace.interlace.events import (
     Cursor,
     DriverEvent,
     Evaluated,
+    Evaluation,
     EvaluationFailed,
     Event,
     ExchangeOver,
@@ -50,6 +51,7 @@ from lace.interlace.events import (
     HelloBlock,
     InnerEvent,
     Moment,
+    NeedEvaluation,
     NothingAsked,
     NothingLacking,
     OperandChanged,
@@ -137,6 +139,12 @@ class InterlaceMachine:
             return None
         agreed.own.learn_from(agreed.advertised.tree)
         return agreed.own
+
+    def stirs(self) -> Generator[NeedEvaluation, Evaluation, bool]:
+        """Ask an idle exchange's driver for evaluations; return whether a round is called for."""
+        if self.phase is not Phase.IDLE:
+            raise OutOfTurn(event="a look at the store", phase=self.phase.value)
+        return stir.stirs(self._exchange)
 
     def receive(self, event: Event | BlockReceived, now: Moment) -> list[Output]:
         """Take an event; return what there is to do."""

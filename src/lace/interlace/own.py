@@ -112,6 +112,23 @@ class OwnAdvertisements:
 
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
+        ids = self._ids
+        added, removed = self._difference(evaluation)
+        ids -= removed
+        ids |= added
+        self._latest, self.added, self.removed = evaluation, added, removed
+        if self._hashed is not ids:  # what was taken over is another set
+            assert self._hashed is not None, "what failed once is not used again"
+            added, removed = ids - self._hashed, self._hashed - ids
+        self._hash(added, removed, evaluation)
+        return bool(self.added or self.removed)
+
+    def would_change(self, evaluation: Evaluation) -> bool:
+        """Tell whether an evaluation decided on another send set than the present one."""
+        return any(self._difference(evaluation))
+
+    def _difference(self, evaluation: Evaluation) -> tuple[set[str], set[str]]:
+        """Return what an evaluation adds to the send set, and what it takes away."""
         ids, suffixes = self._ids, format_suffixes(self._formats)
         came, removed = self._came(evaluation), set[str]()
         if came is None:
@@ -122,15 +139,7 @@ class OwnAdvertisements:
                 removed = ids.difference(sendable)
         # PROFILE 10: "Records outside the negotiated formats are not advertised".
         foreign = [record for record in came if not record.endswith(suffixes)]
-        added = set(came).difference(ids, foreign)
-        ids -= removed
-        ids |= added
-        self._latest, self.added, self.removed = evaluation, added, removed
-        if self._hashed is not ids:  # what was taken over is another set
-            assert self._hashed is not None, "what failed once is not used again"
-            added, removed = ids - self._hashed, self._hashed - ids
-        self._hash(added, removed, evaluation)
-        return bool(self.added or self.removed)
+        return set(came).difference(ids, foreign), removed
 
     def _came(self, evaluation: Evaluation) -> list[str] | None:
         """Return what the send set gained since the evaluation it comes from; None where nobody can tell.

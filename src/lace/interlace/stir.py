@@ -1,0 +1,30 @@
+"""Whether something follows from what was stored beside an idle exchange (050, Drivers: open exchanges).
+
+050: "When a side's local records stored after its observed cursor … changes, the driver repeats …": what is
+repeated first is the evaluation, and where it decides as before, the fixed point is still one.
+
+Rules of this file:
+1. Nothing is said before it is known that there is something to say or to ask for. A round that nothing comes
+   of would tell the peer that something changed here, which may be nothing that it may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from lace.interlace.advertise import need_evaluation
+from lace.interlace.events import Evaluation, NeedEvaluation, Purpose
+from lace.interlace.request import requestable
+from lace.interlace.state import Exchange
+
+
+def stirs(exchange: Exchange) -> Generator[NeedEvaluation, Evaluation, bool]:
+    """Ask for evaluations; return whether something else is to be advertised, or something requested."""
+    agreed = exchange.agreed
+    evaluation = yield need_evaluation(exchange, Purpose.ADVERTISE)
+    if agreed.own.would_change(evaluation):
+        return True
+    if not agreed.lacking.look(agreed.advertised, evaluation.have):
+        return False
+    evaluation = yield need_evaluation(exchange, Purpose.REQUEST)
+    return bool(requestable(exchange, evaluation))
