@@ -66,6 +66,13 @@ def test_a_golden_pair_agrees_on_these_terms(case: dict[str, Any]) -> None:
     assert negotiate(theirs, mine, required(case["required"])) == terms
 
 
+@pytest.mark.req("050-101")
+@pytest.mark.parametrize(("one", "other"), [("9000000", "10000000"), ("10000000", "9000000")])
+def test_tick_intervals_are_compared_as_numbers(one: str, other: str) -> None:
+    mine, theirs = (hello(("HelloTickInterval", each), without="HelloTickInterval") for each in (one, other))
+    assert agree(theirs, mine).tick_interval == 10_000_000
+
+
 @pytest.mark.parametrize("case", GOLDEN["reject"], ids=lambda case: case["name"])
 def test_a_golden_pair_does_not_agree(case: dict[str, Any]) -> None:
     mine = read_hello([tuple(fact) for fact in case["mine"]])
@@ -175,6 +182,7 @@ def test_a_known_limit_out_of_range_fails(value: str) -> None:
         read_hello(hello(("HelloLimit", "max_fact_block_bytes", value)))
 
 
+@pytest.mark.req("050-144")
 @pytest.mark.parametrize(("mine", "theirs", "wanted"), [(0, 1, 0), (0, 0, 0), (2, 1, 1), (0, None, 2)])
 def test_the_partition_start_is_in_force_where_both_offer_it(
     mine: int, theirs: int | None, wanted: int
