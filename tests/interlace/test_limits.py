@@ -55,6 +55,7 @@ def test_a_full_listing_over_its_limit_is_not_sent(bound: int, fits: bool) -> No
         assert not [fact for block in pair.blocks(0) for fact in block.facts if fact[0] == "Advertised"]
 
 
+@pytest.mark.req("050-207")
 def test_a_received_listing_over_its_limit_is_refused() -> None:
     source = "Opq_V"
     more = [("Advertised", blob.id, source) for blob in MANY]
