@@ -217,6 +217,19 @@ def test_another_plan_is_refused_under_its_own_code() -> None:
     assert caught.value.code == "interlace/plan-mismatch"
 
 
+def test_an_error_does_not_repeat_whatever_a_peer_offers() -> None:
+    formats = [("HelloRecordFormat", f"x{number:07}") for number in range(1000)]
+    with pytest.raises(NoCommonFormat) as caught:
+        agree(hello(*formats, without="HelloRecordFormat"))
+    assert "x0000019, 980 more" in str(caught.value)
+    names = tuple(f"{'n' * 900}{number:04}" for number in range(1000))
+    for needs in (RequiredFields(names), RequiredFields(every=True)):
+        offered = [("HelloAdvertisedField", each) for each in names[1:]]
+        with pytest.raises(SchemaTooNarrow) as narrow:
+            agree(hello(*offered, without="HelloAllAdvertisedFields"), needs=needs)
+        assert len(str(narrow.value)) < 2000
+
+
 @pytest.mark.req("050-112", "050-190")
 def test_no_common_format_is_refused_under_its_own_code() -> None:
     with pytest.raises(NoCommonFormat) as caught:
