@@ -390,6 +390,28 @@ def test_bytes_of_what_is_not_whole_are_told_as_progress() -> None:
     assert connection.arriving.id == HELLO_WORLD.id
 
 
+@pytest.mark.parametrize(
+    ("before", "data", "begun"),
+    [
+        (b"", b"# a", True),
+        (b"# a", b"b\n", False),
+        (b"", b"A()\n", True),
+        (b"A()\n", b"# b\n", True),
+        (b"A()\n\n", b"# b\n", False),
+        (write(RULES), b"# b\n", True),
+    ],
+)
+def test_behind_a_comment_at_a_phase_boundary_nothing_must_follow(
+    before: bytes, data: bytes, begun: bool
+) -> None:
+    connection = Connection()
+    connection.receive_data(PREFACE + before)
+    while connection.next_event(Phase.IDLE):
+        pass
+    connection.receive_data(data)
+    assert connection.next_event(Phase.IDLE) == Progress(len(data), begun=begun)
+
+
 @pytest.mark.req("060-076", "060-080")
 def test_what_a_machine_says_is_written_in_its_order() -> None:
     connection = Connection()

@@ -261,7 +261,7 @@ def test_a_resource_has_4096_lines() -> None:
         assert fault(resource_bytes(lacegram_id(body), body)).code == code
 
 
-@pytest.mark.req("060-111")
+@pytest.mark.req("060-111", "060-039")
 def test_an_epoch_has_256_resources_repeats_included() -> None:
     items = read_after_preface(GOOD * 256 + b"\n")
     assert len(items) == 258

@@ -75,7 +75,9 @@ def test_records_of_another_format_are_not_advertised() -> None:
 @pytest.mark.req("050-138", "050-069")
 def test_each_record_of_the_send_set_is_advertised_once_with_the_agreed_fields() -> None:
     records: list[Record] = [make_plex("u", "ding", f"n/{n}", START, b"") for n in range(4)]
-    pair = make_pair([*records, make_blob(b"x")], [], policies=(GROUP_U, ALL), settings={"partitions": False})
+    by_app = ALL.replace("Advertised(P,S).", "Advertised(P,S), AdvertisedField(P,S,'App',_,'ding').")
+    policies = (GROUP_U, by_app)
+    pair = make_pair([*records, make_blob(b"x")], [], policies=policies, settings={"partitions": False})
     pair.run()
     block = pair.blocks(0)[2]
     source = pair.sides[0].machine.exchange.agreed.source
@@ -83,6 +85,7 @@ def test_each_record_of_the_send_set_is_advertised_once_with_the_agreed_fields()
     for record in sorted(records, key=lambda each: each.id):
         wanted += [
             ("Advertised", record.id, source),
+            ("AdvertisedField", record.id, source, "App", "0", "ding"),
             ("AdvertisedField", record.id, source, "Group", "0", "u"),
         ]
     assert list(block.facts) == wanted

@@ -263,6 +263,7 @@ def test_the_next_exchange_goes_on_where_a_limit_ended_one() -> None:
     assert pair.results[1].complete
 
 
+@pytest.mark.req("050-210", "050-025")
 def test_a_sender_that_ignores_the_transfer_limit_is_stopped() -> None:
     def twice_as_long(raw: bytes) -> list[bytes]:
         return [raw + b"x" * 4000]

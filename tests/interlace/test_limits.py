@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lace.interlace import Cause, ExchangeLimit, ExchangeLimits, LocalLimits, Phase, ResourceReceived
+from lace.interlace import Begin, Cause, ExchangeLimit, ExchangeLimits, LocalLimits, Phase, ResourceReceived
 from lace.interlace.state import Tally
 from lace.record import make_blob
 from lace.text import lacegram_id
@@ -55,6 +55,7 @@ def test_a_full_listing_over_its_limit_is_not_sent(bound: int, fits: bool) -> No
         assert not [fact for block in pair.blocks(0) for fact in block.facts if fact[0] == "Advertised"]
 
 
+@pytest.mark.req("050-207")
 def test_a_received_listing_over_its_limit_is_refused() -> None:
     source = "Opq_V"
     more = [("Advertised", blob.id, source) for blob in MANY]
@@ -167,6 +168,39 @@ def test_resources_are_counted() -> None:
         assert machine.receive(resource, now) == []
     _, closed = machine.receive(resource, now)
     assert closed.result.cause is Cause.LIMIT  # type: ignore[union-attr]
+
+
+def text_of(size: int, number: int) -> ResourceReceived:
+    start = f"SelectHave(P) :- Have(P), Field(P,'{number}',_,'"
+    text = f"{start}{'x' * (size - len(start) - 3)}').".encode()
+    return ResourceReceived(lacegram_id(text), "lacegram", text)
+
+
+@pytest.mark.parametrize(("sizes", "fits"), [((500, 500), True), ((500, 501), False)])
+def test_resources_are_weighed_before_anybody_has_said_anything(sizes: tuple[int, int], fits: bool) -> None:
+    """060 alone would let a stranger put 256 MiB into our memory before its first fact."""
+    pair = make_pair(settings={"local": LocalLimits(resource_bytes=1000)})
+    side = pair.sides[0]
+    side.feed(Begin())
+    for number, size in enumerate(sizes):
+        side.feed(text_of(size, number))
+    assert (side.result is None) == fits
+    if side.result is not None:
+        assert side.result.cause is Cause.LIMIT
+        assert side.result.error is not None
+        assert side.result.error.fields["limit"] == "resource_bytes"
+
+
+def test_texts_of_epochs_long_gone_weigh_no_more_than_those_of_one() -> None:
+    pair = make_pair(settings={"stays_open": True, "local": LocalLimits(resource_bytes=1000)})
+    pair.begin()
+    pair.flow()
+    exchange = pair.sides[0].machine.exchange
+    for number in range(4):
+        exchange.epoch.resource_bytes = 0  # as if an epoch had followed
+        pair.sides[0].feed(text_of(400, number))
+    assert pair.sides[0].result is None
+    assert [*exchange.epoch.resources] == [text_of(400, number).id for number in (2, 3)]
 
 
 @pytest.mark.parametrize(("most", "fits"), [(40, True), (39, False)])

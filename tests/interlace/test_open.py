@@ -152,6 +152,7 @@ def test_either_side_may_close_and_a_later_exchange_starts_anew() -> None:
     for who in (0, 1):
         pair = open_pair([*U], [])
         pair.sides[who].feed(Finish())
+        assert pair.sides[who].machine.phase is Phase.CLOSING
         pair.flow()
         assert all(result.complete for result in pair.results)
         assert pair.results[1].received_hashes == tuple(sorted(ids(*U)))

@@ -44,6 +44,19 @@ def test_a_golden_set_has_these_partitions(case: dict[str, Any]) -> None:
         assert shown(partitions.summaries(int(length))) == wanted
 
 
+@pytest.mark.req("050-143")
+@pytest.mark.parametrize("kind", "BPS")
+@pytest.mark.parametrize("suffix", ["H3", "H9x"])
+def test_neither_type_nor_suffix_has_a_part_in_a_prefix(kind: str, suffix: str) -> None:
+    payload = encode(bytes(range(32)))
+    record = f"{kind}.{payload}.{suffix}"
+    for length in (0, 1, 2, 3, 14):
+        prefix = payload[:length]
+        assert prefix_of(record, length) == prefix
+        assert Partitions({record: bytes(64)}).prefixes(length) == {prefix}
+        assert Partitions({record: bytes(64)}).records(prefix) == [record]
+
+
 @pytest.mark.req("050-145")
 @pytest.mark.parametrize("case", GOLDEN["sets"])
 def test_children_of_a_golden_set_are_the_next_length(case: dict[str, Any]) -> None:

@@ -104,6 +104,7 @@ def test_asking_where_there_were_no_summaries_is_malformed() -> None:
     assert code(pair) == "interlace/block"
 
 
+@pytest.mark.req("050-209")
 def test_narrowing_below_the_deepest_level_is_malformed() -> None:
     limits = ExchangeLimits(max_narrowing_depth=1)
 

@@ -182,7 +182,7 @@ def test_two_proven_signers_know_each_other_and_their_link() -> None:
     assert {f[2] for block in pair.blocks(0) for f in block.facts if f[0] == "Advertised"} == {names[0]}
 
 
-@pytest.mark.req("050-047", "050-048", "050-110", "050-109")
+@pytest.mark.req("050-035", "050-036", "050-047", "050-048", "050-110", "050-109")
 def test_without_proof_there_is_a_label_and_no_identity() -> None:
     pair = run(settings={"link": UNIX})
     for side in (0, 1):
@@ -258,9 +258,12 @@ def test_without_a_nonce_of_both_nobody_proves_anything(side: int) -> None:
     assert all(result.complete and result.peer_verifier is None for result in pair.results)
 
 
+@pytest.mark.req("050-092", "050-035")
 def test_in_clear_nobody_proves_anything_unless_told_to() -> None:
     pair = run(settings={"secret": SECRETS[0], "link": TCP})
     assert all(result.complete and result.peer_verifier is None for result in pair.results)
+    # PROFILE 10: "`Here(V)` is supplied only where our verifier was proven to this peer."
+    assert not {fact for side in (0, 1) for fact in facts_of(pair, side) if fact[0] in ("Here", "Peer")}
     told = Link(transport="tcp:192.0.2.1:4790", prove_in_clear=True)
     pair = run(settings=({"secret": SECRETS[0], "link": told}, {"link": TCP}))
     assert refused(pair) == "interlace/signer-in-clear"

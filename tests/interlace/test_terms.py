@@ -66,6 +66,13 @@ def test_a_golden_pair_agrees_on_these_terms(case: dict[str, Any]) -> None:
     assert negotiate(theirs, mine, required(case["required"])) == terms
 
 
+@pytest.mark.req("050-101")
+@pytest.mark.parametrize(("one", "other"), [("9000000", "10000000"), ("10000000", "9000000")])
+def test_tick_intervals_are_compared_as_numbers(one: str, other: str) -> None:
+    mine, theirs = (hello(("HelloTickInterval", each), without="HelloTickInterval") for each in (one, other))
+    assert agree(theirs, mine).tick_interval == 10_000_000
+
+
 @pytest.mark.parametrize("case", GOLDEN["reject"], ids=lambda case: case["name"])
 def test_a_golden_pair_does_not_agree(case: dict[str, Any]) -> None:
     mine = read_hello([tuple(fact) for fact in case["mine"]])
@@ -175,6 +182,7 @@ def test_a_known_limit_out_of_range_fails(value: str) -> None:
         read_hello(hello(("HelloLimit", "max_fact_block_bytes", value)))
 
 
+@pytest.mark.req("050-144")
 @pytest.mark.parametrize(("mine", "theirs", "wanted"), [(0, 1, 0), (0, 0, 0), (2, 1, 1), (0, None, 2)])
 def test_the_partition_start_is_in_force_where_both_offer_it(
     mine: int, theirs: int | None, wanted: int
@@ -207,6 +215,19 @@ def test_another_plan_is_refused_under_its_own_code() -> None:
     with pytest.raises(PlanMismatch) as caught:
         agree(other)
     assert caught.value.code == "interlace/plan-mismatch"
+
+
+def test_an_error_does_not_repeat_whatever_a_peer_offers() -> None:
+    formats = [("HelloRecordFormat", f"x{number:07}") for number in range(1000)]
+    with pytest.raises(NoCommonFormat) as caught:
+        agree(hello(*formats, without="HelloRecordFormat"))
+    assert "x0000019, 980 more" in str(caught.value)
+    names = tuple(f"{'n' * 900}{number:04}" for number in range(1000))
+    for needs in (RequiredFields(names), RequiredFields(every=True)):
+        offered = [("HelloAdvertisedField", each) for each in names[1:]]
+        with pytest.raises(SchemaTooNarrow) as narrow:
+            agree(hello(*offered, without="HelloAllAdvertisedFields"), needs=needs)
+        assert len(str(narrow.value)) < 2000
 
 
 @pytest.mark.req("050-112", "050-190")

@@ -129,6 +129,7 @@ def test_the_send_gate_is_looked_at_again_after_the_request(gone: str) -> None:
     assert outputs[1] == SendBlock((("NotAvailable", asked[0]),))
 
 
+@pytest.mark.req("050-203", "050-158")
 def test_what_the_store_lost_at_the_last_moment_is_not_available() -> None:
     machine, now = machine_in(Phase.SERVE)
     asked = machine.exchange.loop.peer_requests

@@ -526,6 +526,28 @@ def test_one_tiny_record_every_29_seconds_ends_with_the_round() -> None:
     hurry(run())
 
 
+def test_a_block_that_is_begun_while_idle_and_never_ended_is_not_held_for_ever() -> None:
+    async def run() -> None:
+        house = House()
+        visit = house.join(WIDE)
+        end = make_end(visit.stream, LEFT, stays_open=True)
+        following = asyncio.create_task(exchange(visit.stream, end))
+        while not house.told("round"):
+            await asyncio.sleep(1)
+        await asyncio.sleep(1000)
+        await visit.stream.write(b"# still here\n")
+        await asyncio.sleep(1000)
+        assert len(house.serving.attending) == 1
+        await visit.stream.write(b"MayRequest('B.x.H3')\n" * 1000 + b"May")
+        async with asyncio.timeout(1000):
+            await following
+            await visit.served
+        assert (house.ended["cause"], house.ended["code"]) == ("phase-timeout", "interlace/phase-timeout")
+        await check_unharmed(house)
+
+    hurry(run())
+
+
 def test_children_that_do_not_add_up_are_refused() -> None:
     def more(facts: list[Fact]) -> list[Fact]:
         return [(f[0], f[1], str(int(f[2]) + 1), f[3]) if len(f[1]) == 1 else f for f in facts]

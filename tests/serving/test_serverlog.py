@@ -31,6 +31,14 @@ def test_an_event_is_one_line_of_ascii() -> None:
     )
 
 
+def test_a_stranger_does_not_fill_a_disk_with_one_error() -> None:
+    for form in ("json", "text"):
+        (line,) = lines(form, error="x" * 1_000_000, code="interlace/module")
+        assert len(line) < 5000
+        assert "(1000000 characters)" in line
+        assert "interlace/module" in line
+
+
 def test_a_log_that_cannot_be_written_harms_nobody() -> None:
     def full(_: str) -> None:
         raise OSError("no space left")

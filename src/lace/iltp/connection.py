@@ -107,7 +107,7 @@ class Connection:
             if event is not None:
                 return event
         quiet, self._quiet = self._quiet, 0
-        return Progress(quiet) if quiet else None
+        return Progress(quiet, begun=not self._reader.at_boundary) if quiet else None
 
     def take_records(self) -> list[RecordBytes]:
         """Take the records that are next, as far as they are whole: quicker than one event after the other.

@@ -99,6 +99,11 @@ class Reader:
         body = self._body.held if self._body else 0
         return len(self._buffer) + self._block.size + body + self._record.away
 
+    @property
+    def at_boundary(self) -> bool:
+        """Whether a direction may end here: nothing is under way."""
+        return self._lead is None and not self._buffer and self._place in CLEAN
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[Item]:
         """Take bytes and return the items that they complete; after a `Broken` nothing is taken."""
         items: list[Item] = []
@@ -124,7 +129,7 @@ class Reader:
         items: list[Item] = []
         if self._ended:
             return items
-        if self._lead is None and not self._buffer and self._place in CLEAN:
+        if self.at_boundary:
             self._ended = True
             return [Closed(self.offset)]
         if self._lead is not None:

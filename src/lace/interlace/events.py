@@ -293,6 +293,8 @@ class Progress:
     """Bytes came in, though no whole block or record."""
 
     bytes: int
+    begun: bool = True
+    """Whether more must follow them; behind a comment at a phase boundary nothing must."""
 
 
 PeerEvent: TypeAlias = Block | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed | StreamFailed

@@ -100,6 +100,9 @@ class LocalLimits:
     """PROFILE 10: how long after the fixed point the other side's close is waited for."""
     resources: int = 256
     """060: how many resources one epoch may bring."""
+    resource_bytes: int = 8 * MEBIBYTE
+    """Text of resources that one epoch may bring: two operands and their plan are less than 3 MiB, and 060's
+    256 MiB would be any stranger's share of memory, before it has said anything."""
     request_records: int = GREATEST
     """050: "A request list is a bounded subset"; the block limit bounds it anyway."""
     service_records: int = GREATEST

@@ -228,9 +228,9 @@ class InterlaceMachine:
 
     def timer(self) -> float | None:
         """Return when to come back with `TimeOver`, on the clock of `Moment.seconds`; None for never."""
-        if self.phase is Phase.IDLE:
-            return self._tick_time()
-        return self._patience.ends(self.phase, self._limits.phase_timeout_seconds)
+        ends = self._patience.ends(self.phase, self._limits.phase_timeout_seconds)
+        tick = self._tick_time() if self.phase is Phase.IDLE else None
+        return ends if tick is None else tick if ends is None else min(tick, ends)
 
     def _tick_time(self) -> float | None:
         exchange = self._exchange
@@ -242,16 +242,25 @@ class InterlaceMachine:
         now = self._now.seconds
         if self.phase is Phase.CLOSING:
             return self._close(*self._ending) if self._patience.is_over(now) else []
+        self._patience.check(self.phase, now, self._limits.phase_timeout_seconds)
         if self.phase is Phase.IDLE:
             due = self._exchange.agreed.reads_ticks and self._exchange.settings.stays_open
             ticks = self._exchange.agreed.ticks
             return [Wake()] if due and ticks.reached(self._now.tai) > ticks.local else []
-        self._patience.check(self.phase, now, self._limits.phase_timeout_seconds)
         return []
 
     def _progress(self, event: Progress, before: Phase) -> Step:
+        if before is Phase.IDLE:
+            self._idle_block(begun=event.begun)
         self._patience.heard(event.bytes)
         return []
+
+    def _idle_block(self, *, begun: bool) -> None:
+        """Wait for the end of a block that the peer begins while we are idle: until then it is held."""
+        if begun:
+            self._patience.begin_block(self._now.seconds)
+        else:
+            self._patience.end_block()
 
     # Setup and hello.
 
@@ -274,6 +283,8 @@ class InterlaceMachine:
     def _resource(self, event: ResourceReceived, before: Phase) -> Step:
         if before is not Phase.CLOSING:
             setup.receive_resource(self._exchange, event)
+            if before is Phase.IDLE:
+                self._idle_block(begun=True)
             self._patience.heard(len(event.text))
         return []
 

@@ -104,19 +104,24 @@ def begin_epoch(exchange: Exchange, module: Module) -> list[Output]:
 
 def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
     """Keep a resource that is what it says it is; 060 has checked that its text is canonical."""
-    epoch = exchange.epoch
+    epoch, local = exchange.epoch, exchange.settings.local
     epoch.resource_count += 1
-    bound = exchange.settings.local.resources
-    if epoch.resource_count > bound:
-        raise ExchangeLimit(limit="resources", bound=bound, seen=epoch.resource_count, advice="in one epoch")
+    epoch.resource_bytes += len(resource.text)
+    for limit, bound, seen in (
+        ("resources", local.resources, epoch.resource_count),
+        ("resource_bytes", local.resource_bytes, epoch.resource_bytes),
+    ):
+        if seen > bound:
+            raise ExchangeLimit(limit=limit, bound=bound, seen=seen, advice="in one epoch")
     if resource.kind == LACEGRAM:
         found: str = lacegram_id(resource.text)
         if found == resource.id:
             # Epochs may follow each other for months: as many texts are kept as one of them may bring.
-            epoch.resources.pop(found, None)
-            epoch.resources[found] = resource.text
-            while len(epoch.resources) > bound:
-                del epoch.resources[next(iter(epoch.resources))]
+            kept = epoch.resources
+            kept.pop(found, None)
+            kept[found] = resource.text
+            while len(kept) > local.resources or sum(map(len, kept.values())) > local.resource_bytes:
+                del kept[next(iter(kept))]
     elif resource.kind == EXCHANGE_PLAN:
         found = plan_id(resource.text)
         try:

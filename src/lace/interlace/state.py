@@ -106,6 +106,7 @@ class Epoch:
     peer_setup: tuple[Fact, ...] = ()
     resources: dict[str, bytes] = field(default_factory=dict)
     resource_count: int = 0
+    resource_bytes: int = 0
     plan: ExchangePlan | None = None
     offer: Offer | None = None
     agreed: Agreed | None = None

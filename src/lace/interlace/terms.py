@@ -12,7 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,6 +35,9 @@ _DECIMAL = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 _FORMAT = re.compile(r"[0-9A-Za-z]{1,8}", re.ASCII)
 _DIGITS: Final = 30
 """More digits than any number here may have: a longer text is not made into a number at all."""
+_SHOWN: Final = 20
+_SHOWN_CHARS: Final = 40
+"""So many names are shown in an error, and so much of each."""
 
 SHAPES: Final = {
     "HelloExchangePlan": 1, "HelloSigner": 1, "HelloProof": 1, "HelloTAI": 1, "HelloTickInterval": 1,
@@ -244,7 +247,7 @@ def negotiate(
         raise NoCommonFormat(ours=_listed(mine.formats), theirs=_listed(theirs.formats))
     fields = meet_schemas(mine.fields, theirs.fields)
     if not required.met_by(fields):
-        needed = "all fields" if required.every else ", ".join(required.names)
+        needed = "all fields" if required.every else _listed(required.names)
         raise SchemaTooNarrow(needed=needed, offered=_listed(fields or frozenset()))
     starts = [each.partition_start for each in (mine, theirs) if each.partition_start is not None]
     return Terms(
@@ -261,5 +264,12 @@ def negotiate(
     )
 
 
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
+def _listed(names: Collection[str]) -> str:
+    """Name some, and count the others: a peer may offer any number of them, as long as it likes.
+
+    >>> _listed(["H3"]), _listed([])
+    ('H3', 'nothing')
+    """
+    shown = [each[:_SHOWN_CHARS] for each in sorted(names)[:_SHOWN]]
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join(shown + more) or "nothing"

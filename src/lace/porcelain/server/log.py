@@ -5,6 +5,7 @@
 
 Rules of this file:
 1. An event is one line, whatever strangers put into it; a line is written whole.
+   What an error quotes of a stranger's text is cut: nobody fills a disk with it.
 2. A server never fails because of its log.
 """
 
@@ -21,6 +22,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 Format: TypeAlias = Literal["json", "text"]
 FORMATS: Final = ("json", "text")
+MOST_CHARS: Final = 4096
+"""Of one value."""
 _PLAIN = re.compile(r"[\w./:@+,\-\[\]()~&]+")
 
 
@@ -47,10 +50,17 @@ class ServerLog:
     def tell(self, event: str, **fields: Any) -> None:
         """Tell of an event; fields that are None are left out."""
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told = {"at": at, "event": event, **{k: v for k, v in fields.items() if v is not None}}
+        told = {"at": at, "event": event, **{k: _cut(v) for k, v in fields.items() if v is not None}}
         line = write_json(told) if self._form == "json" else write_words(told)
         with self._lock, suppress(OSError, ValueError):
             self._write(line)
+
+
+def _cut(value: Any) -> Any:
+    """Return the beginning of a long text, and how long it was."""
+    if not isinstance(value, str) or len(value) <= MOST_CHARS:
+        return value
+    return f"{value[:MOST_CHARS]}… ({len(value)} characters)"
 
 
 def write_json(event: dict[str, Any]) -> str:
