@@ -4,6 +4,7 @@ Rules of this file:
 1. A side is pinned to a version; what is committed later is seen when it is pinned again.
 2. What arrives becomes part of it in one commit a loop, named by the exchange and the loop.
 3. A mirror is scratch. It holds what the store holds, validated on the way, and goes with its side.
+4. A side of a dry run is only read; what is set down meanwhile is scratch too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from lace.errors import LaceError, RecordError
 from lace.interlace import NotLetIn, NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.run import ingest
+from lace.pipeline.lake.beside import BesideFolder
 from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.record import Record, RecordLimits, parse_record
@@ -82,6 +85,21 @@ class LakeSide:
 
     def close(self) -> None:
         """Let go."""
+
+
+class ReadSide(LakeSide):
+    """A lake in which nothing is written."""
+
+    def __init__(
+        self, lake: Lake, session: SparkSession | None, cancel: Callable[[], bool] | None = None
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="lace-dry-run-"))
+        beside = BesideFolder(lake.folder, LocalFolder(str(self._folder)))
+        super().__init__(Lake(beside, lake.generation), session, cancel)
+
+    def close(self) -> None:
+        """Throw away what was set down."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class StoreSide(LakeSide):

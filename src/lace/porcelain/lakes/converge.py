@@ -51,7 +51,7 @@ def converge_lakes(
     `proven` says who each side is taken for by the other. Without a session no Spark is started, and
     everything is done in this process; a function that starts one is called when both sides are open.
     What it did is noted where it belongs: by a lake in its table `exchanges`, by a lace in its history, where
-    `why_sent` finds it. A dry run leaves no note.
+    `why_sent` finds it. A dry run only reads, and leaves no note.
     """
     if not isinstance(policies, tuple | list) or len(policies) != 2:
         raise WrongArgument(name="policies", wanted="two: that of each side", found=repr(policies)[:80])
@@ -63,10 +63,10 @@ def converge_lakes(
     try:
         parties = []
         for index, place in enumerate((left, right)):
-            holder = _open(place, opened)
+            holder = _open(place, opened, read_only=dry_run)
             policy, peer = (ours, theirs)[index], proven[1 - index]
             party = _party(index, holder, policy, proven[index], peer, loops)
-            if isinstance(holder, Lace):
+            if isinstance(holder, Lace) and not dry_run:
                 address = str((right, left)[index])
                 party = replace(party, observe=holder.note_exchange(policy, peer=peer, address=address))
             parties.append(party)
@@ -79,7 +79,7 @@ def converge_lakes(
             lace.close()
 
 
-def _open(place: str | Path, opened: list[Lace]) -> Lake | Lace:
+def _open(place: str | Path, opened: list[Lace], *, read_only: bool) -> Lake | Lace:
     """Open a lake; where there is none, a lace."""
     from lace.pipeline import NotALake, open_lake
 
@@ -88,7 +88,7 @@ def _open(place: str | Path, opened: list[Lace]) -> Lake | Lace:
     except NotALake:
         if "://" in str(place) or not Path(place).exists():
             raise
-    lace = Lace.open(place)
+    lace = Lace.open(place, read_only=read_only)
     opened.append(lace)
     return lace
 
