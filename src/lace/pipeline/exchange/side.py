@@ -26,6 +26,7 @@ from lace.pipeline.lake.erase import erase
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.snapshot import Snapshot
+from lace.pipeline.store import name_version
 from lace.record import Record, RecordLimits, parse_record
 from lace.stores import Removed, SqliteStore, Stored, Version
 from lace.text import RecordId
@@ -45,8 +46,8 @@ class Arrived:
     """Valid, and there now."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """What was not kept, by error code."""
-    records: tuple[str, ...] = ()
-    """What is there now, told by a store; a lake says how many."""
+    records: tuple[str, ...] | None = None
+    """What is there now, told by a store; a lake says how many, and has them."""
     faults: tuple[tuple[str, LaceError], ...] = ()
     """Why a store did not keep what it did not."""
 
@@ -74,6 +75,10 @@ class LakeSide:
     def latest(self) -> Snapshot:
         """Return the newest version."""
         return self.lake.snapshot()
+
+    def named(self, snapshot: Snapshot) -> Version | None:
+        """Return the name under which a history knows a version that was the latest."""
+        return name_version(self.lake, snapshot)
 
     def receive(self, source: AskedSource, batch: str) -> Arrived:
         """Validate what comes and commit it."""
@@ -133,6 +138,10 @@ class StoreSide(LakeSide):
             ingest(self.lake, [self._store], self._session, cancel=self._cancel)
             self._seen = version
         return self.lake.snapshot()
+
+    def named(self, snapshot: Snapshot) -> Version | None:
+        """Return the version of the store that the mirror has."""
+        return self._seen
 
     def _removed(self, after: int) -> list[RecordId]:
         gone: dict[RecordId, None] = {}
