@@ -98,6 +98,20 @@ def test_lakes_note_what_left_and_came(run: Run, home: Path, monkeypatch: pytest
     assert run("why-sent", RECORDS[1].id, "--lake", "A").lines[-1] == "  this reason is as it was"
 
 
+def test_what_moved_is_noted_where_the_inbox_is_said_to_be(run: Run, home: Path) -> None:
+    lake_of(home / "A", RECORDS[:4])
+    lake_of(home / "B", RECORDS[2:8])
+    (home / "all.policy").write_text(ALL)
+    words = ("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark", "--inbox", "notes")
+    assert run(*words).code == 0
+    assert not (home / "A" / "inbox").exists()
+    noted = [run("history", "--lake", lake, "--inbox", "notes", "--json").values for lake in "AB"]
+    assert [[entry["came"] for entry in entries] for entries in noted] == [[4], [2]]
+    # Who does not say where is told that there is something that cannot be told.
+    (told,) = run("why-sent", RECORDS[0].id, "--lake", "A", "--json").values
+    assert (told["sent"], told["converged"]) == (False, 1)
+
+
 def test_what_a_lake_cannot_note_does_not_leave_it(run: Run, home: Path) -> None:
     left, right = lake_of(home / "A", RECORDS[:4]), lake_of(home / "B", RECORDS[2:8])
     (home / "all.policy").write_text(ALL)
