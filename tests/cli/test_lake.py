@@ -123,7 +123,7 @@ def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
     tried = waters(
         "lake", "ingest", "in.records", "bad.records", "--lake", "M", "--dry-run", "--json"
     ).values[0]
-    assert (tried["committed"], tried["numbers"]["stored"]) == (False, 120)
+    assert (tried["committed"], tried["stored"]) == (False, 120)
     assert "would reject 1 part" in waters("lake", "ingest", "bad.records", "--lake", "M", "--dry-run").out
     done = waters("lake", "ingest", "in.records", "bad.records", "--lake", "M", "--report", "r.html")
     assert done.code == 0
@@ -131,7 +131,7 @@ def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
     assert "rejected 1 part (5 bytes)" in done.out
     assert "<svg" in (home / "r.html").read_text()
     again = waters("lake", "ingest", "in.records", "bad.records", "--lake", "M", "--json").values[0]
-    assert again["numbers"]["stored"] == 0
+    assert again["stored"] == 0
     told = waters("lake", "rejects", "--lake", "M", "--json", "--raw").values
     assert [(each["offset"], each["length"], each["raw"]) for each in told] == [(0, 5, "bm9pc2U=")]
     assert sorted(waters("ls", "--lake", "M", "--ids").lines) == sorted(record.id for record in RECORDS)
@@ -175,6 +175,30 @@ def test_what_is_passed_over_in_a_folder_is_counted_and_named(run: Run, home: Pa
     shown = f"{where}/0.txt, {where}/1.txt, {where}/2.txt … and 2 more"
     assert f"5 entries passed over: no *.records ({shown})" in done.err
     assert f"not whole yet ({where}/.b.records, {where}/_half.records)" in done.err
+    (told,) = run("lake", "ingest", "in", "--lake", "M", "--json").values
+    others = [".b.records", "0.txt", "1.txt", "2.txt", "3.txt", "_half.records", "lake"]
+    assert sorted(told["passed_over"]) == [f"{where}/{name}" for name in others]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_programs_are_told_numbers_as_numbers_whatever_an_ingest_did(run: Run, home: Path) -> None:
+    assert run("lake", "init", "M").code == 0
+    (home / "in.records").write_bytes(b"noise" + b"".join(record.raw for record in RECORDS))
+    (home / "none.records").write_bytes(b"")
+    size = sum(len(record.raw) for record in RECORDS) + 5
+    words = ("lake", "ingest", "in.records", "none.records", "--lake", "M", "--json")
+    tries = [run(*words, *more).values[0] for more in (("--dry-run",), (), ())]
+    shapes = [{name: type(value) for name, value in each.items()} for each in tries]
+    assert shapes[0] == shapes[1] == shapes[2]
+    counts = ("version", "committed", "sources", "skipped", "bytes", "records", "stored", "known", "rejected")
+    assert [[each[name] for name in counts] for each in tries] == [
+        [0, False, 2, 0, size, 120, 120, 0, 1],
+        [1, True, 2, 0, size, 120, 120, 0, 1],
+        [1, False, 2, 2, 0, 0, 0, 0, 0],
+    ]
+    assert (tries[1]["rejected_bytes"], sum(tries[1]["reasons"].values())) == (5, 1)
+    assert tries[2]["rejected_before"] == 1
+    assert tries[1]["report"]["title"] == "Ingest"
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -197,7 +221,9 @@ def test_a_folder_is_followed_until_it_is_empty(waters: Run, home: Path, spark: 
     assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 50
     (home / "inbox" / "b.records").write_bytes(b"".join(record.raw for record in RECORDS[40:]))
     assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 70
-    assert waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]["stored"] == 0
+    (home / "inbox" / "c.txt").touch()
+    none = waters("lake", "ingest", "inbox", "--lake", "M", "--once", "--json").values[-1]
+    assert (none["batches"], none["stored"], none["passed_over"]) == (0, 0, [f"{home}/inbox/c.txt"])
     assert waters("lake", "ingest", "inbox", "in.records", "--lake", "M", "--once").code == 2
 
 

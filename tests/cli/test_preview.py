@@ -10,6 +10,7 @@ from lace.facts import write_fact_line
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND, stock
+from tests.pipeline.lakes import lake_of
 from tests.porcelain.policy_texts import SELECT_ALL, SEND, TOWN
 
 U = TOWN.replace("'town'", "'u'")
@@ -112,6 +113,19 @@ def test_the_peer_s_store_says_what_would_be_asked_for(notes: Run, home: Path) -
     words = ("preview", "--policy", "u.policy", "--peer-store", "there")
     assert notes(*words, "--json").values[0]["may_request"] == {"count": 1, "records": [new.id]}
     assert "may be asked for: 1 record" in notes(*words, "--as", "me").lines
+
+
+def test_the_peer_s_lake_says_so_too_where_it_is_small(
+    notes: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lace() as there:
+        new = there.put(b"x", group="u", app="notes", name="new")
+        lake_of(home / "there", [new, *RECORDS[:1]])
+    words = ("preview", "--policy", "u.policy", "--peer-store", "there")
+    assert notes(*words, "--json").values[0]["may_request"] == {"count": 1, "records": [new.id]}
+    monkeypatch.setattr("lace.pipeline.SMALL_ROWS", 3)
+    told = notes(*words)
+    assert (told.code, "`lace lake converge` with --dry-run" in told.err) == (2, True)
 
 
 def test_runtime_facts_may_be_given(notes: Run, home: Path) -> None:

@@ -24,6 +24,8 @@ from lace.drive import (
     NotNoted,
     Party,
     RecordRejected,
+    RecordsLeaving,
+    RecordsLeft,
     Role,
     RoundEnded,
     Section,
@@ -376,6 +378,23 @@ def test_in_a_new_history_an_exchange_begins_anew(before: int) -> None:
     pair.run()
     assert (reported, notes.number) == ([GONE], 2)
     check_agrees(history.exchange(2), pair.results[0])
+
+
+@pytest.mark.parametrize("before", range(8))
+def test_batches_that_leave_together_are_told_apart_also_in_a_new_history(before: int) -> None:
+    history = Troubled(*[None] * before, GONE)
+    notes = ExchangeNotes(history, lambda: at(1))
+    parts = [tuple(IDS[:2]), tuple(IDS[2:5]), tuple(IDS[5:6])]
+    for part, records in enumerate(parts):
+        notes(RecordsLeaving(records, 1, "t", part))
+    for part, records in enumerate(parts):
+        notes(RecordsLeft(records[:2], 10, 1, part))
+    notes(ExchangeEnded(InterlaceResult(Cause.FIXED_POINT, None)))
+    accounts = [history.exchange(entry.number) for entry in history.exchanges()]
+    left = {record for account in accounts for record in account.fared(Way.LEFT)}
+    assert left == {*IDS[:4], IDS[5]}
+    assert accounts[0].fared(Way.MAY_HAVE_LEFT) == ()
+    assert len(accounts[0].fared(Way.LEFT)) == accounts[0].entry.left
 
 
 def test_a_store_that_cannot_say_its_version_is_no_hindrance() -> None:

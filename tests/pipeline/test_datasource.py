@@ -10,7 +10,14 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, IsNotNull, Not, StringContains
 
-from lace.pipeline.datasource import PUSHDOWN, BadReadOption, LaceReader, LaceSource, register_format
+from lace.pipeline.datasource import (
+    PUSHDOWN,
+    BadReadOption,
+    LaceReader,
+    LaceSource,
+    OnlyRead,
+    register_format,
+)
 from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import resolve
 from lace.pipeline.lake.lake import Lake, create_lake
@@ -182,6 +189,24 @@ def test_an_option_that_there_is_not_is_refused_with_those_there_are(name: str) 
         LaceSource({"path": "waters", name: "1"})
     # Whoever writes them large is understood, and so is what Spark adds of its own.
     LaceSource({"PATH": "waters", "Table": "records", "serialization.format": "1"})
+
+
+def test_a_folder_with_a_lace_in_it_is_its_store(tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".lace").mkdir(parents=True)
+    with SqliteStore(tmp_path / "shop" / ".lace" / "store.sqlite") as store:
+        store.put_many(MANY[:5])
+    (source,) = LaceSource({"path": str(tmp_path / "shop")})._sources()
+    assert source.name == str(tmp_path / "shop" / ".lace" / "store.sqlite")
+    lake = create_lake(tmp_path / "lake")
+    assert ingest(lake, [tmp_path / "shop"]).stored == 5
+
+
+def test_what_is_only_read_says_how_records_come(tmp_path: Path) -> None:
+    source = LaceSource({"path": str(tmp_path)})
+    with pytest.raises(OnlyRead, match="by `lace lake ingest`"):
+        source.writer(source.schema(), False)
+    with pytest.raises(OnlyRead, match="--follow"):
+        source.streamReader(source.schema())
 
 
 def test_a_version_may_be_called_as_on_the_command_line(lake: Lake) -> None:

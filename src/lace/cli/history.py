@@ -63,7 +63,7 @@ def add_noted(parser: ArgumentParser) -> None:
         help="the notes of `lace sync --send-only FILE` (else: those beside the store)",
     )  # fmt: skip
     lake = parser.add_argument_group("a lake in place of a store")
-    lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, by serve, sync and follow")
+    lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, over a wire or by converge")
     add_inbox(lake)
 
 

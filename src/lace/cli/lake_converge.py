@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage, parse_count
-from lace.cli.lakes import add_spark, start_spark
+from lace.cli.lakes import add_inbox, add_spark, start_spark
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import chosen_peer, load_policy
 from lace.cli.progress import progress_bar
@@ -49,6 +49,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-spark", action="store_true", help="work in this process: quicker for what fits into memory"
     )
+    add_inbox(parser, "a folder of this machine for the history of a lake that is not on its disks")
     add_spark(parser)
 
 
@@ -78,6 +79,7 @@ def _run(call: Call) -> int:
             proven=proven,
             progress=moved,
             dry_run=args.dry_run,
+            inbox=args.inbox,
             **more,
         )
     if args.report is not None:
@@ -139,7 +141,8 @@ COMMAND = Command(
     "converge",
     "bring two lakes, or a lake and a lace, to the fixed point of their policies",
     "Both sides' policies decide, as in any exchange; what arrives is checked like a stranger's record. "
-    "Whatever stops a run leaves both sides whole: run it again to go on. Both lakes remember it.",
+    "Whatever stops a run leaves both sides whole: run it again to go on. `lace history` and `lace why-sent` "
+    "tell of it, of a lake with --lake.",
     (
         "lace lake init waters",
         "lace policy new group town.policy --set town=u",

@@ -88,7 +88,7 @@ def _follow(call: Call) -> int:
     _tell_passed_over(out, done.passed_over)
     batches = count(done.batches, "batch", "batches")
     line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
-    out.result(line, {"batches": done.batches, "stored": done.stored, "version": done.version})
+    out.result(line, done.to_json())
     return 1 if args.strict and done.rejected else 0
 
 
@@ -126,7 +126,7 @@ def _ingest(call: Call) -> int:
 
 def _tell(out: Output, done: IngestReport, report: RunReport) -> None:
     if out.as_json:
-        out.value({**report.to_json(), "version": done.version, "committed": done.committed})
+        out.value({**done.to_json(), "report": report.to_json()})
         return
     _tell_passed_over(out, done.passed_over)
     if done.skipped:
@@ -169,7 +169,8 @@ COMMAND = Command(
     "ingest",
     "take records into a lake: read, check, keep the facts, set bad parts aside",
     "Every hash and every signature is checked. What the lake holds already stays as it is, a source that "
-    "was ingested before is skipped, and whatever stops a run leaves the lake as it was: run it again.",
+    "was ingested before is skipped, and whatever stops a run leaves the lake as it was: run it again. "
+    "With --json one object; with --once and --follow one for each batch, and at the end one for all.",
     (
         "lace lake init waters",
         "lace lake ingest set.records --lake waters --report ingest.html",

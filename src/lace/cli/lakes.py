@@ -66,12 +66,12 @@ def add_send_only(parser: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_inbox(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add the option that says where what arrives for a lake waits."""
-    parser.add_argument(
-        "--inbox", metavar="FOLDER",
-        help="a folder of this machine in which what arrives waits, for a lake that is not on its disks",
-    )  # fmt: skip
+def add_inbox(
+    parser: ArgumentParser | _ArgumentGroup,
+    text: str = "a folder of this machine in which what arrives waits, for a lake that is not on its disks",
+) -> None:
+    """Add the option that says where what arrives for a lake waits, and where its exchanges are noted."""
+    parser.add_argument("--inbox", metavar="FOLDER", help=text)
 
 
 def add_its_lake(parser: ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lace.cli.command import Call
+from lace.cli.grammar import Usage
 from lace.cli.lakes import beside_joined, evaluating, joins_lake, open_its_lake, start_spark
 from lace.cli.output import Output
 from lace.cli.rulefiles import telling
@@ -133,8 +134,8 @@ class Stage(NamedTuple):
 
 @contextmanager
 def open_rehearsal(call: Call) -> Iterator[Stage]:
-    """Lend the exchange that the options describe; `--peer-store` is the lace of the peer."""
-    from lace.porcelain import Lace, read_facts
+    """Lend the exchange that the options describe; `--peer-store` is the lace or lake of the peer."""
+    from lace.porcelain import read_facts
 
     args = call.args
     ours, theirs = chosen_policy(call), chosen_peer_policy(call)
@@ -144,7 +145,7 @@ def open_rehearsal(call: Call) -> Iterator[Stage]:
         claims = [fact for path in args.advertised for fact in read_facts(path)]
     elsewhere = getattr(args, "peer_store", None)
     with (
-        nullcontext() if elsewhere is None else Lace.open(elsewhere, read_only=True) as there,
+        nullcontext() if elsewhere is None else _open_elsewhere(call, elsewhere) as there,
         call.open(read_only=True) as lace,
     ):
         rehearsal = lace.rehearse(
@@ -159,6 +160,24 @@ def open_rehearsal(call: Call) -> Iterator[Stage]:
             session=spark_if_large(call),
         )
         yield Stage(lace, rehearsal)
+
+
+def _open_elsewhere(call: Call, place: str) -> Lace:
+    """Open the lace of a peer for reading, or its lake, where that is small enough."""
+    from lace.porcelain import Lace, LakeInstead, fits_in_memory
+
+    try:
+        return Lace.open(place, read_only=True)
+    except LakeInstead:
+        from lace.pipeline import open_lake
+
+        if fits_in_memory(open_lake(place).snapshot()):
+            return Lace.open_lake(place)
+    reason = (
+        f"the lake {place} has more facts than --peer-store takes; `lace lake converge` with --dry-run and"
+        " both policies says what would move, both ways"
+    )
+    raise Usage(reason=reason, command=call.args.parser.prog)
 
 
 def spark_if_large(call: Call) -> Session | None:

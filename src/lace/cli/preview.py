@@ -35,7 +35,9 @@ def _arguments(parser: ArgumentParser) -> None:
     add_peer(parser, "--as", default=ANONYMOUS)
     add_policies(parser)
     parser.add_argument(
-        "--peer-store", metavar="PATH", help="the peer's lace, where it is at hand: what it would advertise"
+        "--peer-store",
+        metavar="PATH",
+        help="the peer's lace, or its lake if that is small, where it is at hand: what it would advertise",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(

@@ -42,8 +42,8 @@ COMMAND = Command(
     "say every time that a record left, to whom and by whose rules",
     "The history keeps the rules and facts that decided, so that the answer stays the same when the policy "
     "file changes. It says whether the reason is as it was, or made again over a store that lost records "
-    "since; whence the record came; and what it cannot tell about, because it was cut or a lake converged. "
-    "Exit code 1 where it never left, as far as the history goes.",
+    "since; whence the record came; and what it cannot tell about, because it was cut, or was noted without "
+    "ids. Exit code 1 where it never left, as far as the history goes.",
     (
         "lace policy new group mine.policy --set town=u && lace init other",
         "lace sync stdio --policy mine.policy --command lace serve stdio --store other --policy mine.policy",

@@ -11,6 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from lace.drive.history import (
@@ -67,8 +68,9 @@ class ExchangeNotes:
         in_force: Callable[[str], InForce] | None = None,
         version: Callable[[], Version] | None = None,
         report: Callable[[StoreError], None] | None = None,
+        began: Tai | None = None,
     ) -> None:
-        """Note an exchange that begins now.
+        """Note an exchange that begins now, or at `began`, where that is known elsewhere too.
 
         `in_force` says what of our policy has a say about a viewer, `version` in which state our store is,
         and `report` is told when notes cannot be kept.
@@ -78,10 +80,12 @@ class ExchangeNotes:
         self._in_force = in_force
         self._version = version
         self._report = report
-        self._beginning = Beginning(now(), address)
+        self._beginning = Beginning(began or now(), address)
         self._waiting: list[Note] = []
         self._agreements: list[Agreement] = []
         self._leaving: Leaving | None = None
+        self._under_way: dict[int, tuple[ExchangeNumber | None, Leaving]] = {}
+        """The batches that go together, by part, without their records; and whose number they have."""
         self._decided: Version | None = None
         self._arrived: list[str] = []
         self._arrived_loop = 0
@@ -107,19 +111,16 @@ class ExchangeNotes:
                 self._write(agreement, durable=True)
             case RecordsAsked():
                 # All batches of a response are decided in one evaluation, which comes right after this.
-                self._decided = self._store_version()
-            case RecordsLeaving(records, loop, tick):
-                self._batches += 1
-                version = self._decided
-                leaving = Leaving(self._now(), self._batches, self._epoch, loop, tick, records, version)
-                self._leaving = leaving
-                self._write(leaving, durable=True)
-                if self.fault is not None:
-                    self._leaving = None
-                    self._waiting.remove(leaving)
-                    raise NotNoted(reason=f"{self.fault} [{self.fault.code}]")
-            case RecordsLeft(records, size, _):
-                self._write(Left(self._batches, records, size))
+                self._decided = observed.version or self._store_version()
+            case RecordsLeaving():
+                self._leave(observed)
+            case RecordsLeft(records, size, _, part):
+                number, leaving = self._under_way.pop(part)
+                if self._leaving is None or self._leaving.batch != leaving.batch:
+                    self._leaving = replace(leaving, records=records)
+                # Where another file began since, it does not know the batch.
+                again = () if number == self.number else (self._leaving,)
+                self._write(*again, Left(leaving.batch, records, size))
                 self._leaving = None
             case RecordRejected(record, error, loop) if self._rejected < STAYED_RECORDS:
                 self._rejected += 1
@@ -130,6 +131,20 @@ class ExchangeNotes:
                 self._end_round(result)
             case ExchangeEnded(result):
                 self._end(result)
+
+    def _leave(self, told: RecordsLeaving) -> None:
+        """Have on the disk what is about to leave."""
+        self._batches += 1
+        leaving = Leaving(
+            self._now(), self._batches, self._epoch, told.loop, told.tick, told.records, self._decided
+        )
+        self._leaving = leaving
+        self._write(leaving, durable=True)
+        if self.fault is not None:
+            self._leaving = None
+            self._waiting.remove(leaving)
+            raise NotNoted(reason=f"{self.fault} [{self.fault.code}]")
+        self._under_way[told.part] = self.number, replace(leaving, records=())
 
     def _store_version(self) -> Version | None:
         try:
@@ -234,3 +249,6 @@ class ExchangeNotes:
             known: list[Note] = [*self._agreements, *([] if self._leaving is None else [self._leaving])]
             told = [each for each in known if each not in self._waiting]
             self._history.note(self.number, [*told, *self._waiting], durable=durable)
+            for part, (_, batch) in self._under_way.items():
+                if self._leaving is not None and batch.batch == self._leaving.batch:
+                    self._under_way[part] = self.number, batch

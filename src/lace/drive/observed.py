@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from lace.errors import LaceError
 from lace.facts import Fact
 from lace.interlace import InterlaceResult, PlanAgreed
+from lace.stores import Version
 from lace.text import PlanId, Verifier
 
 
@@ -35,6 +36,8 @@ class RecordsAsked:
     records: int
     loop: int
     """Counted through the whole exchange, from 1."""
+    version: Version | None = None
+    """The state of our store that it is decided over, where whoever tells knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,18 @@ class RecordsLeaving:
     loop: int
     tick: str
     """`TickTAI` of the evaluation that let them go."""
+    part: int = 0
+    """Which of several batches that go together, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsLeft:
-    """Those of the last `RecordsLeaving` whose bytes were handed out."""
+    """Those of the last `RecordsLeaving` of this part whose bytes were handed out."""
 
     records: tuple[str, ...]
     bytes: int
     loop: int
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from lace.pipeline.spark import (
 )
 
 if TYPE_CHECKING:
-    from lace.pipeline.datasource import BadReadOption, register_format
+    from lace.pipeline.datasource import BadReadOption, OnlyRead, register_format
     from lace.pipeline.exchange.agree import LakeParty, SameLake, check_apart
     from lace.pipeline.exchange.converge import ConvergeProgress, converge
     from lace.pipeline.exchange.decide import LAKE_LIMITS, SMALL_ROWS, Given, Here, PlanSide, Said
@@ -90,10 +90,11 @@ __all__ = [
     "IngestReport", "Kept", "LaceInstead", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull",
     "LakeIsRead", "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData",
     "LostLakeFile", "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoInbox", "NoJava", "NoSpark",
-    "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "OnSpark", "Optimized", "OtherSession",
-    "Overtaken", "Partition", "PlanSide", "RecordFactsAreTheLakes", "RecordFrame", "Rehearsing", "RunReport",
-    "Said", "SameLake", "Session", "Shares", "Snapshot", "SourceChanged", "SparkWork", "StageTime", "Subject",
-    "Summary", "TasksFailed", "TooManyResident", "Vacuumed", "VersionRemoved",
+    "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "OnSpark", "OnlyRead", "Optimized",
+    "OtherSession", "Overtaken", "Partition", "PlanSide", "RecordFactsAreTheLakes", "RecordFrame",
+    "Rehearsing", "RunReport", "Said", "SameLake", "Session", "Shares", "Snapshot", "SourceChanged",
+    "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "TooManyResident", "Vacuumed",
+    "VersionRemoved",
     "allow", "check_apart", "check_resident", "component_runs", "converge", "count_waiting", "create_lake",
     "erase", "fact_frames", "fact_sizes", "follow", "fsck", "inbox_folder", "ingest", "keep_summary",
     "open_lake", "optimize", "read_summary", "register_format", "rules_report", "running_session",
@@ -116,7 +117,7 @@ _ROOMS = {
         "read_summary",
     ),
     "lace.pipeline.guests": ("Frame", "Session"),
-    "lace.pipeline.datasource": ("BadReadOption", "register_format"),
+    "lace.pipeline.datasource": ("BadReadOption", "OnlyRead", "register_format"),
     "lace.pipeline.intake.follow": ("FollowReport", "NothingToFollow", "NotOverConnect", "follow"),
     "lace.pipeline.intake.run": ("IngestProgress", "IngestReport", "ingest"),
     "lace.pipeline.intake.sources": ("CannotIngest", "SourceChanged"),

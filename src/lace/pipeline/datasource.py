@@ -22,7 +22,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -64,6 +64,13 @@ class BadReadOption(InputError):
     text = "option {option}={value!r} names nothing here: choose {choices}"
 
 
+class OnlyRead(InputError):
+    """Something that a data source which is read cannot do."""
+
+    code = "datasource/only-read"
+    text = 'format("lace") is for reading tables as they are: {instead}'
+
+
 def register_format(session: SparkSession) -> None:
     """Let a session read `format("lace")`; conditions are handed over where the session allows it."""
     pushes = (session.conf.get(PUSHDOWN, "false") or "").lower() == "true"
@@ -98,6 +105,16 @@ class LaceSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads the columns of a schema."""
         return LaceReader(self._table(), schema.names, self._sources())
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """Refuse: a record is checked before it is in a lake, and Spark's sink would not."""
+        raise OnlyRead(instead="records come into a lake by `lace lake ingest` or `SparkLake.ingest`")
+
+    def streamReader(self, schema: StructType) -> NoReturn:
+        """Refuse."""
+        raise OnlyRead(
+            instead="`lace lake ingest --follow` takes in files as they arrive; read the lake then"
+        )
 
     def _table(self) -> str:
         table = self.options.get("table", "records").lower()

@@ -47,9 +47,15 @@ from lace.text import PAYLOAD_CHARS, RecordId, id_payload
 
 if TYPE_CHECKING:
     from lace.pipeline.lake.lake import Lake
+    from lace.pipeline.lake.snapshot import Snapshot
     from lace.record import Record
 
 SEGMENT_RECORDS: Final = 1000
+
+
+def name_version(lake: Lake, snapshot: Snapshot) -> Version:
+    """Return the name under which a history knows a version of a lake."""
+    return Version(f"{lake.generation}/{snapshot.version}", snapshot.rows("records"))
 
 
 class LakeIsRead(Unavailable):
@@ -131,8 +137,7 @@ class LakeStore(RecordFacts):
 
     def version(self) -> Version:
         """Return the name of the version."""
-        name = f"{self._lake.generation}/{self.snapshot.version}"
-        return Version(name, self.snapshot.rows("records"))
+        return name_version(self._lake, self.snapshot)
 
     def as_of(self, version: Version) -> LakeStore | None:
         """Return the version of the tables that an exchange saw, without its inbox; None where it is gone."""

@@ -146,11 +146,11 @@ class Exchanging:
         return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
 
     def history_gaps(self) -> list[str]:
-        """Return what the history cannot tell about, in words: it was cut, or a lake converged."""
+        """Return what the history cannot tell about, in words: it was cut, or a lake converged unnoted."""
         from lace.porcelain.reasons.sending import gaps
         from lace.porcelain.reasons.whysent import count_converged
 
-        return list(gaps(self.kept.forgotten_until(), count_converged(self.store)))
+        return list(gaps(self.kept.forgotten_until(), count_converged(self.store, self.kept)))
 
     def forget_history(self, before: str) -> int:
         """Forget the exchanges that ended before a time that people type; return how many are gone.

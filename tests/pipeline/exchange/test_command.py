@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lace.pipeline import open_lake
+import pytest
+
+from lace.pipeline import converge, erase, open_lake
+from lace.pipeline.exchange import ranges
+from lace.pipeline.exchange.side import LakeSide
 from lace.porcelain import Lace, Worth, converge_lakes, generate, read_policy
 from tests.cli.conftest import Run
 from tests.cli.conftest import home as home
 from tests.cli.conftest import run as run
-from tests.pipeline.exchange.live import ids
+from tests.interlace.pair import ALL as SELECTS
+from tests.interlace.pair import EXPOSE_ALL, Clock
+from tests.pipeline.exchange.live import ids, party
 from tests.pipeline.lakes import lake_of
 
 RECORDS = list(generate(8, 60))
@@ -65,10 +71,86 @@ def test_a_lace_notes_what_left_and_came(tmp_path: Path) -> None:
         assert len(lace.why_sent(RECORDS[10].id).came) == 1
 
 
-def test_a_lake_says_that_its_history_knows_nothing_of_converging(run: Run, home: Path) -> None:
+def test_lakes_note_what_left_and_came(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "RANGE_RECORDS", 2)  # what leaves is noted a range at a time
+    lakes = lake_of(home / "A", RECORDS[:40]), lake_of(home / "B", RECORDS[20:])
+    erase(lakes[1], [RECORDS[0].id], forget=True)
+    (home / "all.policy").write_text(ALL)
+    words = ("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark")
+    assert run(*words, "--dry-run").code == 0
+    assert run("history", "--lake", "A", "--json").values == []
+    assert run(*words).code == 0
+    (left,), (right,) = (run("history", "--lake", lake, "--json").values for lake in "AB")
+    assert [left[each] for each in ("address", "left", "may_have_left", "came")] == ["B", 20, 0, 20]
+    assert [right[each] for each in ("address", "left", "may_have_left", "came")] == ["A", 20, 0, 19]
+    assert left["sums"]["bytes_sent"] == sum(record.size for record in RECORDS[:20])
+    account = run("history", "1", "--lake", "A", "--json").values[0]["records"]
+    assert set(account["left"]) == {record.id for record in RECORDS[:20]}
+    assert set(account["came"]) == {record.id for record in RECORDS[40:]}
+    came = run("history", "1", "--lake", "B", "--json").values[0]["records"]["came"]
+    assert set(came) == {record.id for record in RECORDS[1:20]}
+    why = run("why-sent", RECORDS[0].id, "--lake", "A")
+    assert (why.code, why.lines[-1]) == (0, "  this reason is as it was")
+    (told,) = run("why-sent", RECORDS[50].id, "--lake", "A", "--json").values
+    assert (told["sent"], [each["way"] for each in told["others"]], told["converged"]) == (False, ["came"], 0)
+    # What was erased since is told over the version that it was decided over.
+    assert run("lake", "erase", RECORDS[1].id, "--lake", "A").code == 0
+    assert run("why-sent", RECORDS[1].id, "--lake", "A").lines[-1] == "  this reason is as it was"
+
+
+def test_what_moved_is_noted_where_the_inbox_is_said_to_be(run: Run, home: Path) -> None:
     lake_of(home / "A", RECORDS[:4])
     lake_of(home / "B", RECORDS[2:8])
     (home / "all.policy").write_text(ALL)
+    words = ("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark", "--inbox", "notes")
+    assert run(*words).code == 0
+    assert not (home / "A" / "inbox").exists()
+    noted = [run("history", "--lake", lake, "--inbox", "notes", "--json").values for lake in "AB"]
+    assert [[entry["came"] for entry in entries] for entries in noted] == [[4], [2]]
+    # Who does not say where is told that there is something that cannot be told.
+    (told,) = run("why-sent", RECORDS[0].id, "--lake", "A", "--json").values
+    assert (told["sent"], told["converged"]) == (False, 1)
+
+
+def test_what_a_lake_cannot_note_does_not_leave_it(run: Run, home: Path) -> None:
+    left, right = lake_of(home / "A", RECORDS[:4]), lake_of(home / "B", RECORDS[2:8])
+    (home / "all.policy").write_text(ALL)
+    (home / "A" / "inbox" / "history.sqlite").mkdir(parents=True)
+    done = run("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark")
+    assert (done.code, "[history/not-noted]" in done.err) == (7, True)
+    assert ids(right) == {record.id for record in RECORDS[2:8]}
+    assert ids(left) in ({record.id for record in RECORDS[:4]}, {record.id for record in RECORDS[:8]})
+
+
+def test_a_lake_whose_process_was_killed_says_what_may_have_left(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake_of(home / "A", RECORDS[:4])
+    lake_of(home / "B", [])
+    (home / "all.policy").write_text(ALL)
+    policy = read_policy(home / "all.policy")
+
+    class Killed(BaseException):
+        """What nothing answers to."""
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as killing:
+        killing.setattr(LakeSide, "receive", kill)
+        with pytest.raises(Killed):
+            converge_lakes(home / "A", home / "B", (policy, policy))
+    (entry,) = run("history", "--lake", "A", "--json").values
+    assert (entry["ended"], entry["left"], entry["may_have_left"]) == (None, 0, 4)
+    (told,) = run("why-sent", RECORDS[0].id, "--lake", "A", "--json").values
+    assert told["sendings"][0]["certain"] is False
+
+
+def test_a_lake_says_of_which_convergence_its_history_knows_nothing(run: Run, home: Path) -> None:
+    lakes = lake_of(home / "A", RECORDS[:4]), lake_of(home / "B", RECORDS[2:8])
+    (home / "all.policy").write_text(ALL)
+    left, right = (party(lake, side, SELECTS, EXPOSE_ALL) for side, lake in enumerate(lakes))
+    converge(left, right, now=Clock().now())  # with nobody who notes it
     assert run("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark").code == 0
     words = (
         "1 exchange by `lace lake converge` is in the table `exchanges`, without ids: this history cannot"
@@ -80,7 +162,7 @@ def test_a_lake_says_that_its_history_knows_nothing_of_converging(run: Run, home
     (told,) = run("why-sent", RECORDS[0].id, "--lake", "A", "--json").values
     assert (told["sent"], told["converged"]) == (False, 1)
     listed = run("history", "--lake", "A")
-    assert (listed.out, listed.err) == ("", f"lace: {words}\n")
+    assert (len(listed.lines), listed.err) == (2, f"lace: {words}\n")
 
 
 def test_what_is_missing_or_refused_is_said(run: Run, home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,31 @@ def test_a_dry_run_says_what_would_move_and_moves_nothing(tmp_path: Path) -> Non
     assert (left.snapshot().version, right.snapshot().version) == versions
     assert not fsck(left).orphans
     assert not report.complete
+
+
+def changed_at(*places: Path) -> dict[Path, int]:
+    """Return when each folder and file was changed last."""
+    inside = [each for place in places for each in (place, *place.rglob("*"))]
+    return {each: each.stat().st_mtime_ns for each in inside}
+
+
+@pytest.mark.parametrize("summarized", [False, True])
+def test_a_dry_run_writes_nothing_into_lakes(tmp_path: Path, summarized: bool) -> None:
+    left, right = lake_of(tmp_path / "a", RECORDS[:5]), lake_of(tmp_path / "b", RECORDS[4:])
+    if summarized:  # and what is there is read beside what is made
+        converge(*both(left, right), now=NOW)
+        ingest(left, [lake_of(tmp_path / "c", [make_blob(b"one more")])])
+    places = tmp_path / "a", tmp_path / "b"
+    for each in changed_at(*places):
+        os.utime(each, ns=(1, 1))  # long ago, so that a file that is made and removed is seen too
+    before = changed_at(*places)
+    seen: list[dict[Path, int]] = []
+    report = converge(
+        *both(left, right), now=NOW, dry_run=True, progress=lambda _: seen.append(changed_at(*places))
+    )
+    assert [side.received for side in report.sides] == ([0, 1] if summarized else [5, 4])
+    assert all(each == before for each in seen)
+    assert changed_at(*places) == before
 
 
 @pytest.mark.req("050-164")

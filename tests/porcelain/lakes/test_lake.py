@@ -9,7 +9,16 @@ import pytest
 
 from lace.datalog import check_proof, parse_program
 from lace.facts import RECORD_PREDICATES, NotAPredicate, Predicate, facts_of_record
-from lace.porcelain import AmbiguousAnswers, FrameNotRead, NoSuchTable, SparkLake, Workbench, generate
+from lace.porcelain import (
+    AmbiguousAnswers,
+    FrameNotRead,
+    NoSuchTable,
+    SparkLake,
+    Workbench,
+    WrongArgument,
+    generate,
+    lake_source,
+)
 from lace.stores import MemoryStore
 from tests.sparkling import spark as spark
 
@@ -166,3 +175,8 @@ def test_open_makes_a_lake_only_where_it_is_asked_to(spark: Any, tmp_path: Path)
     made = SparkLake.open(tmp_path / "new", session=spark, create=True)
     assert made.ingest(tmp_path / "in.records").stored == 20
     assert SparkLake.open(tmp_path / "new", session=spark).table("records").count() == 20
+
+
+def test_sources_that_are_no_paths_are_refused_with_what_would_do() -> None:
+    with pytest.raises(WrongArgument, match="each an argument of its own"):
+        lake_source(["a.records"])  # type: ignore[arg-type]

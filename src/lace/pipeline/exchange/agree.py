@@ -44,7 +44,7 @@ class LakeParty:
     exposure: Exposure = field(default_factory=Exposure)
     restrictions: tuple[Restriction, ...] = ()
     observe: Observer | None = None
-    """Who is told what happens to the records of a store; a lake keeps its own history."""
+    """Who is told what happens to records: of all that leave, a range of payloads at a time."""
 
     def tell(self, observed: Observed) -> None:
         """Tell whoever watches."""

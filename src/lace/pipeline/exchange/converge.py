@@ -6,6 +6,7 @@ Rules of this file:
 1. The rule for another loop, and how it ends, are those of `lace.interlace`.
 2. The driver sees partitions, files and counts, never a list in the size of a lake.
 3. Whatever ends it, what was committed is whole, and to run it again is to go on.
+4. A dry run writes nothing into a lake, wherever its tasks share a disk with the driver.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from lace.pipeline.exchange.requests import (
     most_places,
     weigh,
 )
-from lace.pipeline.exchange.side import Arrived, LakeSide, StoreSide
+from lace.pipeline.exchange.side import Arrived, LakeSide, ReadSide, StoreSide
 from lace.pipeline.exchange.steps import Peer, Steps
 from lace.pipeline.intake.asked import IdList
 from lace.pipeline.intake.check import STAGED_FOLDER
@@ -51,6 +52,7 @@ from lace.pipeline.lake.work import commit_work, discard
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.progress import SparkWork, watch
 from lace.pipeline.rows import batch_of_rows
+from lace.pipeline.spark import shares_disk
 from lace.pipeline.tasks import Cancelled, TasksFailed
 from lace.policy import OperandLimits
 
@@ -90,8 +92,9 @@ def converge(
     """Run the plan of two sides to its fixed point; `left` is operand 0.
 
     With a session, rules and records are worked on by Spark; without one, everything is done in this process.
-    A dry run compares once and says what would be moved. Up to `small_rows` facts are decided about in one
-    task of Spark, more over frames; up to `near_rows` rows are compared in this process, more by tasks.
+    A dry run compares once, says what would be moved and writes nothing. Up to `small_rows` facts are decided
+    about in one task of Spark, more over frames; up to `near_rows` rows are compared in this process, more by
+    tasks.
     """
     check_apart(left, right)
     rows = small_rows, near_rows
@@ -168,9 +171,15 @@ class _Convergence:
 
     def _side(self, party: LakeParty) -> LakeSide:
         if isinstance(party.holder, Lake):
-            return LakeSide(party.holder, self._session, self._cancel)
+            kind = ReadSide if self._dry_run and self._near else LakeSide
+            return kind(party.holder, self._session, self._cancel)
         limits = party.settings.record_limits
         return StoreSide(party.holder, self._session, self._cancel, limits=limits)
+
+    @property
+    def _near(self) -> bool:
+        """Whether whoever does the work has this process's own folders."""
+        return self._session is None or shares_disk(self._session)
 
     def _decider(self, party: LakeParty, agreement: Agreement, side: LakeSide) -> Decider:
         plan = agreement.exchange.agreed.plan

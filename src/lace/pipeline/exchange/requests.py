@@ -85,6 +85,24 @@ def serve(job: ServeJob, at: int, ids: pa.Array) -> Answered:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class HeldJob:
+    """Where records lie that may have come."""
+
+    receiver: Folder
+    records: tuple[DataFile, ...]
+    staged: str
+
+
+def find_held(job: HeldJob, sent: IdList) -> IdList | None:
+    """Return what of a list is there."""
+    wanted = sent.read()
+    batches = list(read_rows(job.receiver, job.records, sent.low, sent.high, ["id"], exact=False))
+    there = pa.concat_arrays([each.column(0) for each in batches]) if batches else pa.array([], pa.string())
+    found = wanted.filter(among(wanted, there))
+    return write_list(job.receiver, job.staged, sent.at, sent.low, sent.high, found)
+
+
 def settle(asked: IdList, staged: str) -> str:
     """Set exactly the ids of a list down; return where."""
     return write_staged(asked.folder, staged, pa.table([asked.read()], schema=IDS))

@@ -4,6 +4,7 @@ Rules of this file:
 1. A side is pinned to a version; what is committed later is seen when it is pinned again.
 2. What arrives becomes part of it in one commit a loop, named by the exchange and the loop.
 3. A mirror is scratch. It holds what the store holds, validated on the way, and goes with its side.
+4. A side of a dry run is only read; what is set down meanwhile is scratch too.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from lace.errors import LaceError, RecordError
 from lace.interlace import NotLetIn, NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.run import ingest
+from lace.pipeline.lake.beside import BesideFolder
 from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.snapshot import Snapshot
+from lace.pipeline.store import name_version
 from lace.record import Record, RecordLimits, parse_record
 from lace.stores import Removed, SqliteStore, Stored, Version
 from lace.text import RecordId
@@ -42,8 +46,8 @@ class Arrived:
     """Valid, and there now."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """What was not kept, by error code."""
-    records: tuple[str, ...] = ()
-    """What is there now, told by a store; a lake says how many."""
+    records: tuple[str, ...] | None = None
+    """What is there now, told by a store; a lake says how many, and has them."""
     faults: tuple[tuple[str, LaceError], ...] = ()
     """Why a store did not keep what it did not."""
 
@@ -72,6 +76,10 @@ class LakeSide:
         """Return the newest version."""
         return self.lake.snapshot()
 
+    def named(self, snapshot: Snapshot) -> Version | None:
+        """Return the name under which a history knows a version that was the latest."""
+        return name_version(self.lake, snapshot)
+
     def receive(self, source: AskedSource, batch: str) -> Arrived:
         """Validate what comes and commit it."""
         done = ingest(self.lake, [source], self._session, batch=batch, cancel=self._cancel)
@@ -82,6 +90,21 @@ class LakeSide:
 
     def close(self) -> None:
         """Let go."""
+
+
+class ReadSide(LakeSide):
+    """A lake in which nothing is written."""
+
+    def __init__(
+        self, lake: Lake, session: SparkSession | None, cancel: Callable[[], bool] | None = None
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="lace-dry-run-"))
+        beside = BesideFolder(lake.folder, LocalFolder(str(self._folder)))
+        super().__init__(Lake(beside, lake.generation), session, cancel)
+
+    def close(self) -> None:
+        """Throw away what was set down."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class StoreSide(LakeSide):
@@ -115,6 +138,10 @@ class StoreSide(LakeSide):
             ingest(self.lake, [self._store], self._session, cancel=self._cancel)
             self._seen = version
         return self.lake.snapshot()
+
+    def named(self, snapshot: Snapshot) -> Version | None:
+        """Return the version of the store that the mirror has."""
+        return self._seen
 
     def _removed(self, after: int) -> list[RecordId]:
         gone: dict[RecordId, None] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
-from lace.drive import RecordArrived, RecordRejected, RecordsAsked, RecordsLeaving, RecordsLeft
+from lace.drive import RecordRejected, RecordsAsked, RecordsLeaving, RecordsLeft, tell_arrivals
 from lace.interlace import Exchange
 from lace.pipeline.exchange.agree import Agreement, LakeParty
 from lace.pipeline.exchange.claimwise import is_claimwise
@@ -32,9 +32,11 @@ from lace.pipeline.exchange.compare import (
 from lace.pipeline.exchange.decide import Decider, Given, Said
 from lace.pipeline.exchange.keep import Kept, keep_summary
 from lace.pipeline.exchange.requests import (
+    HeldJob,
     PickJob,
     ServeJob,
     Weighing,
+    find_held,
     find_room,
     fit,
     most_places,
@@ -57,6 +59,8 @@ from lace.policy import NOTHING_EXPOSED
 DATA_OF_SUMMARIES: Final = f"{DATA}/advertisements/"
 NONE: Final[frozenset[str]] = frozenset()
 """The schema without fields."""
+STAYED_RECORDS: Final = 10_000
+"""So many that were not sent are told of by their ids, of each side: a history notes no more."""
 
 
 @dataclass
@@ -110,9 +114,15 @@ class Sent(NamedTuple):
 
     lists: tuple[IdList, ...]
     held_back: tuple[IdList, ...]
-    bytes: int
+    sizes: tuple[int, ...]
+    """Of the records of each list, in bytes."""
     over_limit: bool
     snapshot: Snapshot
+
+    @property
+    def bytes(self) -> int:
+        """All of them."""
+        return sum(self.sizes)
 
 
 class Steps:
@@ -251,8 +261,9 @@ class Steps:
 
     def serve(self, peer: Peer, asked: tuple[IdList, ...]) -> Sent:
         """Return what a side sends of what it was asked for."""
-        peer.party.tell(RecordsAsked(sum(map(len, asked)), peer.exchange.round.loops))
         latest = peer.side.latest()
+        version = peer.side.named(latest)
+        peer.party.tell(RecordsAsked(sum(map(len, asked)), peer.exchange.round.loops, version))
         heeds = peer.exchange.agreed.plan.select_have_uses_advertisements
         lists = asked
         held_back: tuple[IdList, ...] = ()
@@ -287,11 +298,11 @@ class Steps:
             lists = first_of(lists, min(counts))
             weights = peer.decider.run(partial(weigh, weighing), lists, "the weighing")
         self.moved = most_places([self.moved, *(each.places for each in weights)])
-        size = sum(each.bytes for each in weights)
+        sent = Sent(lists, held_back, tuple(each.bytes for each in weights), over_limit, latest)
         peer.tally.sent += sum(map(len, lists))
         peer.tally.held_back += sum(map(len, held_back))
-        peer.tally.bytes_sent += size
-        return Sent(lists, held_back, size, over_limit, latest)
+        peer.tally.bytes_sent += sent.bytes
+        return sent
 
     def move(self, me: Peer, other: Peer, asked: tuple[IdList, ...], sent: Sent) -> Arrived:
         """Let a side take what it is sent, and note what became of it."""
@@ -306,21 +317,20 @@ class Steps:
         )
         arrived = Arrived()
         if sent.lists:
-            watched = _ids(sent.lists) if other.party.observe is not None else ()
-            if watched:
+            # A list is a range of payloads: of all that leaves, this much at a time is in memory.
+            if other.party.observe is not None:
                 tick = other.exchange.agreed.ticks.current
-                other.party.tell(RecordsLeaving(watched, loop, tick))
+                for part, each in enumerate(sent.lists):
+                    other.party.tell(RecordsLeaving(_ids(each), loop, tick, part))
             arrived = me.side.receive(source, f"exchange-{self._id}/{loop}")
-            if watched:
-                other.party.tell(RecordsLeft(watched, sent.bytes, loop))
-        for record in arrived.records:
-            me.party.tell(RecordArrived(record, loop))
-        for record, error in arrived.faults:
-            me.party.tell(RecordRejected(record, error, loop))
+            if other.party.observe is not None:
+                for part, (each, size) in enumerate(zip(sent.lists, sent.sizes, strict=True)):
+                    other.party.tell(RecordsLeft(_ids(each), size, loop, part))
+            self._tell_came(me, arrived, sent, loop)
         if other.party.observe is not None:
-            other.held_back.update(dict.fromkeys(_ids(sent.held_back)))
+            _stay(other.held_back, sent.held_back)
         if me.party.observe is not None:
-            me.not_available.update(dict.fromkeys(_ids(sent.held_back)))
+            _stay(me.not_available, sent.held_back)
         tally = me.tally
         tally.received += arrived.stored
         tally.rejections.update(arrived.reasons)
@@ -333,13 +343,37 @@ class Steps:
             me.spent[each.at] = (*me.spent.get(each.at, ()), path)
         return arrived
 
+    def _tell_came(self, me: Peer, arrived: Arrived, sent: Sent, loop: int) -> None:
+        """Tell whoever watches what is there now, of what came."""
+        if me.party.observe is None:
+            return
+        for record, error in arrived.faults:
+            me.party.tell(RecordRejected(record, error, loop))
+        if arrived.records is not None:
+            tell_arrivals(me.party.observe, arrived.records, loop)
+            return
+        lists = sent.lists
+        if arrived.rejected:
+            now = me.side.latest()
+            job = HeldJob(me.side.lake.folder, now.of("records"), self.staged)
+            found = me.decider.run(partial(find_held, job), lists, "what came")
+            lists = tuple(each for each in found if each is not None)
+        for each in lists:
+            tell_arrivals(me.party.observe, _ids(each), loop)
+
     @property
     def _settle(self) -> Callable[[IdList], str]:
         return partial(settle, staged=self.staged)
 
 
-def _ids(lists: Sequence[IdList]) -> tuple[str, ...]:
-    return tuple(record for each in lists for record in each.read().to_pylist())
+def _ids(listed: IdList) -> tuple[str, ...]:
+    return tuple(listed.read().to_pylist())
+
+
+def _stay(stayed: dict[str, None], lists: Sequence[IdList]) -> None:
+    """Remember what did not move, up to as many records as a history takes."""
+    for each in first_of(lists, STAYED_RECORDS - len(stayed)):
+        stayed.update(dict.fromkeys(_ids(each)))
 
 
 def _records(snapshot: Snapshot) -> set[DataFile]:

@@ -22,7 +22,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
 from threading import Event
@@ -96,6 +96,10 @@ class FollowReport:
     refused: int = 0
     rejected: int = 0
     version: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a program reads it."""
+        return {**asdict(self), "passed_over": list(self.passed_over)}
 
     def add(self, report: IngestReport) -> None:
         """Count one more batch."""

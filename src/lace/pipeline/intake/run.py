@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -114,8 +114,17 @@ class IngestReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By stage."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a program reads it."""
+        return {
+            **asdict(self),
+            "passed_over": list(self.passed_over),
+            "reasons": dict(self.reasons),
+            "seconds": dict(self.seconds),
+        }
+
     def to_report(self, sources: Iterable[str] = ()) -> RunReport:
-        """Return what people and programs are told."""
+        """Return what people are told."""
         numbers = {
             "records read": self.records,
             "stored": self.stored,

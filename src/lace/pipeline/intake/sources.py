@@ -35,6 +35,8 @@ ENDS_BYTES: Final = 64 * 1024
 """How much of each end of a file its identity covers; what is in between is told by size and time."""
 STORE_STEP: Final = 50_000
 """Numbers of a store for one task."""
+LACE_STORE: Final = ".lace/store.sqlite"
+"""Where the store of a folder with a lace in it lies: who names that folder means the store."""
 _SQLITE: Final = b"SQLite format 3\0"
 
 Given: TypeAlias = str | Path | SqliteStore | Lake | AskedSource
@@ -166,8 +168,9 @@ def _resolve(each: Given, passed_over: list[Path] | None) -> Iterable[IngestSour
         return [_far_lake(str(each))]
     if Path(place, LAKE_FILE).is_file():
         return [_lake(open_lake(place))]
+    store_file = Path(place, LACE_STORE)
     sources: list[IngestSource] = []
-    for file in find_sources([place], passed_over):
+    for file in find_sources([store_file if store_file.is_file() else place], passed_over):
         if file.path is None or file.identity is None:
             raise CannotIngest(what=file.name, reason="it can be read only once; write it to a file first")
         store = _try_store(file.path) if _starts_with(file.path, _SQLITE) else None

@@ -9,17 +9,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lace.pipeline.lake.folder import Folder
+from lace.pipeline.lake.folder import Folder, literal_path
 from lace.pipeline.lake.manifest import DataFile, Manifest
 from lace.pipeline.lake.read import TableRows, check_footers
 from lace.pipeline.tables import TABLES, spark_schema
 
-_PATTERN = re.compile(r"[\\*?{}\[\]]")
 _VERIFIED = "parquet.page.verify-checksum.enabled"
 
 if TYPE_CHECKING:
@@ -98,7 +96,7 @@ class Snapshot:
         Spark takes every path for a pattern: a lake in a folder called `a[1]` or `a*` is told from one by
         backslashes. (Its option against patterns, `__globPaths__`, reads such files once for each other.)
         """
-        return [_PATTERN.sub(r"\\\g<0>", self.folder.address(file.path)) for file in self.of(table)]
+        return [literal_path(self.folder.address(file.path)) for file in self.of(table)]
 
     def frame(self, session: SparkSession, table: str) -> DataFrame:
         """Return a table as a DataFrame; no row is read yet."""

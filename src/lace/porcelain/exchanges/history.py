@@ -47,6 +47,7 @@ def note_exchange(
     *,
     peer: str | None = None,
     address: str | None = None,
+    began: Tai | None = None,
 ) -> ExchangeNotes:
     """Return what watches an exchange and notes it; `peer` is for whom our operand was chosen."""
     return ExchangeNotes(
@@ -56,6 +57,7 @@ def note_exchange(
         in_force=None if policy is None else policy_in_force(policy, peer),
         version=store.version,
         report=report_fault,
+        began=began,
     )
 
 

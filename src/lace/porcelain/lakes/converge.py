@@ -5,6 +5,7 @@
 Rules of this file:
 1. What a policy file says is turned into what `lace.pipeline` takes, as for any exchange.
 2. Both sides are in one hand, so nobody signs: who a side is, is said and not proven over a wire.
+3. What leaves a lake is noted before it leaves, beside its inbox, as in an exchange over a wire.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ from lace.interlace import Dice, ExchangeLimits, Link, Moment, Settings
 from lace.policy import NothingToPresent
 from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.clock import now_tai
+from lace.porcelain.exchanges.history import note_exchange, open_history
 from lace.porcelain.exchanges.peerpolicy import NOBODY
 from lace.porcelain.lace import Lace
+from lace.porcelain.lakes.joined import lake_history_file
 from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.policies.parse import GivenPolicy, given_policy
 from lace.text import Verifier
 
 if TYPE_CHECKING:
+    from lace.drive import History
     from lace.pipeline import ConvergeProgress, ConvergeReport, Lake, LakeParty, Session
+    from lace.stores import Store
 
 LOOPS: Final = 64
 """Records that are found by following links come a link a loop; a policy that swings to and fro ends here."""
@@ -45,13 +50,16 @@ def converge_lakes(
     loops: int = LOOPS,
     progress: Callable[[ConvergeProgress], None] | None = None,
     dry_run: bool = False,
+    inbox: str | Path | None = None,
 ) -> ConvergeReport:
     """Run both policies to their fixed point over two lakes or laces.
 
     `proven` says who each side is taken for by the other. Without a session no Spark is started, and
     everything is done in this process; a function that starts one is called when both sides are open.
-    What it did is noted where it belongs: by a lake in its table `exchanges`, by a lace in its history, where
-    `why_sent` finds it. A dry run leaves no note.
+    What it did is noted in the history of both, where `why_sent` finds it, and counted in the table
+    `exchanges` of a lake. `inbox` is a folder of this machine for the history of a lake that is on none of
+    its disks; without one, no history has the ids of what left such a lake. A dry run only reads, and leaves
+    no note.
     """
     if not isinstance(policies, tuple | list) or len(policies) != 2:
         raise WrongArgument(name="policies", wanted="two: that of each side", found=repr(policies)[:80])
@@ -60,26 +68,40 @@ def converge_lakes(
     from lace.pipeline import check_apart, converge
 
     opened: list[Lace] = []
+    noting: list[History] = []
     try:
-        parties = []
+        parties: list[LakeParty] = []
+        holders: list[Lake | Lace] = []
         for index, place in enumerate((left, right)):
-            holder = _open(place, opened)
+            holder = _open(place, opened, read_only=dry_run)
             policy, peer = (ours, theirs)[index], proven[1 - index]
-            party = _party(index, holder, policy, proven[index], peer, loops)
-            if isinstance(holder, Lace):
-                address = str((right, left)[index])
-                party = replace(party, observe=holder.note_exchange(policy, peer=peer, address=address))
-            parties.append(party)
+            parties.append(_party(index, holder, policy, proven[index], peer, loops))
+            holders.append(holder)
         check_apart(parties[0], parties[1])
         started = session() if callable(session) else session
         now = Moment(now_tai(), time.monotonic())
+        for index, holder in enumerate(() if dry_run else holders):
+            store, notes_of = _noted(holder, inbox, noting)
+            if notes_of is not None:
+                notes = note_exchange(
+                    notes_of,
+                    store,
+                    now_tai,
+                    (ours, theirs)[index],
+                    peer=proven[1 - index],
+                    address=str((right, left)[index]),
+                    began=now.tai,
+                )
+                parties[index] = replace(parties[index], observe=notes)
         return converge(parties[0], parties[1], started, now=now, progress=progress, dry_run=dry_run)
     finally:
+        for history in noting:
+            history.close()
         for lace in opened:
             lace.close()
 
 
-def _open(place: str | Path, opened: list[Lace]) -> Lake | Lace:
+def _open(place: str | Path, opened: list[Lace], *, read_only: bool) -> Lake | Lace:
     """Open a lake; where there is none, a lace."""
     from lace.pipeline import NotALake, open_lake
 
@@ -88,9 +110,23 @@ def _open(place: str | Path, opened: list[Lace]) -> Lake | Lace:
     except NotALake:
         if "://" in str(place) or not Path(place).exists():
             raise
-    lace = Lace.open(place)
+    lace = Lace.open(place, read_only=read_only)
     opened.append(lace)
     return lace
+
+
+def _noted(
+    holder: Lake | Lace, inbox: str | Path | None, noting: list[History]
+) -> tuple[Store, History | None]:
+    """Return what knows the versions of a side, and where its exchanges are noted; None where nowhere."""
+    if isinstance(holder, Lace):
+        return holder.store, holder.kept
+    from lace.pipeline import LakeStore
+
+    file = lake_history_file(holder, inbox, make=True)
+    if file is not None:
+        noting.append(open_history(file))
+    return LakeStore(holder), noting[-1] if file is not None else None
 
 
 def _party(

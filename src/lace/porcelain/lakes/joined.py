@@ -17,20 +17,25 @@ from typing import TYPE_CHECKING
 
 from lace.porcelain.lace import Lace
 from lace.porcelain.place import HISTORY_FILE
+from lace.stores import file_faults
 
 if TYPE_CHECKING:
     from lace.pipeline import IngestReport, Lake, LakePeer, Session
 
 
-def lake_history_file(lake: Lake, inbox: str | Path | None = None) -> Path | None:
-    """Return where live exchanges of a lake are noted; None where it had none."""
+def lake_history_file(lake: Lake, inbox: str | Path | None = None, *, make: bool = False) -> Path | None:
+    """Return where exchanges of a lake are noted; None where it had none, and no place is to be made."""
     from lace.pipeline import NoInbox, inbox_folder
 
     try:
-        file = inbox_folder(lake, inbox) / HISTORY_FILE
+        folder = inbox_folder(lake, inbox)
     except NoInbox:
         return None
-    return file if file.exists() else None
+    file = folder / HISTORY_FILE
+    if make:
+        with file_faults(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    return file if make or file.exists() else None
 
 
 class JoinedLake(Lace):

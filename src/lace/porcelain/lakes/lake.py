@@ -21,6 +21,7 @@ from lace.algebra import LIMITS, EvaluationLimits
 from lace.datalog import Program, Proof, WhyNot, parse_program
 from lace.errors import InputError
 from lace.facts import Fact, Predicate
+from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.lace import Lace
 from lace.porcelain.place import FOLDER, store_file
 from lace.porcelain.rules.workbench import Evaluated, Workbench
@@ -41,6 +42,9 @@ class NoSuchTable(InputError):
 
 def lake_source(place: str | Path) -> str | Path:
     """Return what an ingest reads: of a folder with a lace in it the store, else what was given."""
+    if not isinstance(place, str | Path):
+        wanted = "paths, each an argument of its own: ingest('a.records', 'more/')"
+        raise WrongArgument(name="sources", wanted=wanted, found=repr(place)[:80])
     return store_file(Path(place)) if (Path(place) / FOLDER).is_dir() else place
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from lace.algebra import LIMITS
 from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
@@ -43,7 +43,7 @@ from lace.policy import (
 )
 from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth
 from lace.stores import Added, Store, Version
-from lace.text import RecordId
+from lace.text import RecordId, Tai
 
 ME: Final = "this lace"
 EXPLAINED: Final = 10
@@ -68,6 +68,10 @@ class Counted(Protocol):
 
     def rows(self, table: str) -> int:
         """Count the rows of a table."""
+        ...
+
+    def dataset(self, table: str) -> Any:
+        """Return the rows of a table."""
         ...
 
 
@@ -105,13 +109,18 @@ def why_sent(
         peer=peer,
         noted=next(entries, None) is not None,
         forgotten_until=history.forgotten_until(),
-        converged=count_converged(store),
+        converged=count_converged(store, history),
     )
 
 
-def count_converged(store: Store) -> int:
-    """Return how many exchanges a lake noted in its table, without the ids of what moved."""
-    return store.snapshot.rows(CONVERGED) if isinstance(store, Tabled) else 0
+def count_converged(store: Store, history: History) -> int:
+    """Return how many exchanges a lake noted in its table alone, without the ids of what moved."""
+    if not isinstance(store, Tabled) or not store.snapshot.rows(CONVERGED):
+        return 0
+    rows = store.snapshot.dataset(CONVERGED).to_table(columns=["began"]).column("began").to_pylist()
+    # The moment at which one began is the same in both, to the nanosecond.
+    noted = {str(entry.began) for entry in history.exchanges(Wanted(since=Tai(min(rows))))}
+    return sum(each not in noted for each in rows)
 
 
 def _sending(passage: Passage, account: Account) -> Sending:
