@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ def _run(call: Call) -> int:
         arrangement = read_arrangement(path, given)
     if call.args.check:
         _check_around(call, arrangement)
+        for note in arrangement.certificate_notes(datetime.now(UTC)):
+            call.out.note(note)
         call.out.result(_summary(arrangement), _told(arrangement))
         return 0
     import asyncio

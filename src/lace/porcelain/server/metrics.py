@@ -48,6 +48,9 @@ METRICS: Final = {
     "lace_evaluation_seconds_total": Metric("counter", "Time in evaluations, without waiting for turns"),
     "lace_quota_hits_total": Metric("counter", "How often a limit of ours ended something", ("limit",)),
     "lace_reloads_total": Metric("counter", "Times that the policies were read again", ("outcome",)),
+    "lace_certificate_expires_timestamp_seconds": Metric(
+        "gauge", "When a certificate that peers are shown expires, in seconds since 1970", ("word",)
+    ),
 }
 
 
@@ -65,6 +68,11 @@ class Metrics:
         with self._lock:
             values = self._values[name]
             values[key] = values.get(key, 0) + amount
+
+    def set(self, name: str, value: float, **labels: str) -> None:
+        """Say what a number is from now on."""
+        with self._lock:
+            self._values[name][tuple(labels[label] for label in METRICS[name].labels)] = value
 
     def ask(self, name: str, value: Callable[[], float]) -> None:
         """Let a number be asked for when the page is."""
