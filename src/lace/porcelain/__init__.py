@@ -34,7 +34,7 @@ from lace.porcelain.keys.file import (
 )
 from lace.porcelain.keys.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.keys.ring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, new_secret
+from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, NoStoreFile, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.reference import (
     AmbiguousId,
@@ -203,11 +203,11 @@ __all__ = [
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
     "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
     "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
-    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
-    "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
-    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotForExchanges",
-    "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
-    "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece",
+    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoStoreFile",
+    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
+    "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived",
+    "NotForExchanges", "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
+    "OtherVerifier", "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece",
     "PlannedExchange", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
     "PolicyHost", "PolicyRefused", "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent",
     "Quotas", "ReaderLost", "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay",
