@@ -76,7 +76,12 @@ def test_a_policy_and_an_address_are_enough(lace: Run, home: Path) -> None:
     )
     assert told.code == 0
     assert told.values == [
-        {"addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"], "policy": "open.policy", "groups": []}
+        {
+            "addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"],
+            "policy": "open.policy",
+            "groups": [],
+            "notes": [],
+        }
     ]
     for missing in (["--store", "absent"], ["--lake", "."], ["--sign-as", "nobody"]):
         told = lace("serve", "stdio", "--policy", "open.policy", "--check", *missing)
@@ -136,6 +141,8 @@ def test_a_certificate_that_does_not_hold_is_told_by_the_check(lace: Run, home: 
         assert told.code == 0
         assert says in told.err
         assert bool(told.err) == bool(says), told.err
+        (value,) = lace(*words, "--json").values
+        assert [each.startswith(says) for each in value["notes"]] == [True] * bool(says)
 
 
 # Real processes.

@@ -107,9 +107,10 @@ def _run(call: Call) -> int:
         arrangement = read_arrangement(path, given)
     if call.args.check:
         _check_around(call, arrangement)
-        for note in arrangement.certificate_notes(datetime.now(UTC)):
+        notes = arrangement.certificate_notes(datetime.now(UTC))
+        for note in () if call.out.as_json else notes:
             call.out.note(note)
-        call.out.result(_summary(arrangement), _told(arrangement))
+        call.out.result(_summary(arrangement), {**_told(arrangement), "notes": notes})
         return 0
     import asyncio
 

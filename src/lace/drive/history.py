@@ -24,7 +24,7 @@ from lace.errors import Missing, Unavailable
 from lace.facts import Fact
 from lace.policy import Compose, Exposure, Restriction
 from lace.stores import Version
-from lace.text import LinkId, PlanId, RecordId, Tai, Verifier
+from lace.text import LinkId, PlanId, RecordId, Tai, Verifier, write_utc
 
 ExchangeNumber = NewType("ExchangeNumber", int)
 ANONYMOUS: Final = "anonymous"
@@ -321,7 +321,12 @@ class ExchangeEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a program reads it."""
-        return {**asdict(self), "plans": list(self.plans)}
+        return {
+            **asdict(self),
+            "began_utc": write_utc(self.began),
+            "ended_utc": None if self.ended is None else write_utc(self.ended),
+            "plans": list(self.plans),
+        }
 
 
 @dataclass(frozen=True, slots=True)

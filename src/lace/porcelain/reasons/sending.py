@@ -15,7 +15,7 @@ from lace.datalog import Proof, show_proof
 from lace.drive import Agreement, ExchangeEntry, Passage, Role, Section, Way
 from lace.porcelain.reasons.whysend import WIDTH
 from lace.porcelain.times import show_time
-from lace.text import RecordId, Tai
+from lace.text import RecordId, Tai, write_utc
 
 _OTHERS: Final = {
     Way.CAME: "came from {peer}",
@@ -81,6 +81,7 @@ class Sending:
         passage, entry, agreed = self.passage, self.entry, self.agreement
         return {
             "exchange": passage.number, "certain": passage.way is Way.LEFT, "at": passage.at,
+            "at_utc": write_utc(passage.at),
             "peer": entry.peer, "viewer": None if agreed is None else agreed.viewer,
             "address": entry.address, "plan": None if agreed is None else agreed.plan,
             "epoch": passage.epoch, "loop": passage.loop, "tick": passage.tick,

@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from threading import Lock
@@ -130,7 +131,9 @@ async def serve_metrics(port: int, metrics: Metrics) -> AsyncIterator[str]:
         server = await asyncio.start_server(answer, LOOPBACK, port, limit=REQUEST_BYTES)
     except OSError as error:
         where = f"http://{LOOPBACK}:{port}{PATH}"
-        raise NotServed(address=where, reason=error.strerror or str(error)) from error
+        # asyncio puts our own arguments into the words; the number has the system's.
+        reason = str(error) if error.errno is None else os.strerror(error.errno)
+        raise NotServed(address=where, reason=reason) from error
     async with server:
         taken = server.sockets[0].getsockname()[1]
         yield f"http://{LOOPBACK}:{taken}{PATH}"
