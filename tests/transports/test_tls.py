@@ -173,6 +173,7 @@ def test_a_certificate_says_from_when_and_until_when_it_holds(tmp_path: Path) ->
 def test_a_renewed_certificate_is_shown_to_whoever_connects_next(tmp_path: Path) -> None:
     before = write_certificate(tmp_path / "before.pem", "before.example")
     after = write_certificate(tmp_path / "after.pem", "after.example")
+    shown, gone = leaf_hash(before), tmp_path / "gone.pem"
     seen: list[bytes | None] = []
 
     async def handler(stream: Stream) -> None:
@@ -199,10 +200,10 @@ def test_a_renewed_certificate_is_shown_to_whoever_connects_next(tmp_path: Path)
                 await early.write(b"x")  # who was connected still is
             with pytest.raises(BadTls):
                 server.renew(Options(tls=Tls(certificate=tmp_path / "missing.pem")))
-            async with connect(address, client(after)):
+            after.rename(gone)
+            server.renew(Options())()  # as of somebody who will not serve wss any more
+            async with connect(address, client(gone)):
                 pass
 
     asyncio.run(run())
-    assert seen == [leaf_hash(before)] * 2 + [leaf_hash(after)] * 2, (
-        "what a proof is bound to is what was shown"
-    )
+    assert seen == [shown] * 2 + [leaf_hash(gone)] * 2, "what a proof is bound to is what was shown"

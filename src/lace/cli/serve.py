@@ -184,7 +184,8 @@ COMMAND = Command(
     "serve this lace to other laces",
     "Many exchanges go on at once, over any mixture of addresses. A policy says what everybody gets; a "
     "server file says who gets something else, who is not served, and how much anybody may have. SIGTERM "
-    "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file and its policies again. "
+    "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file, its policies and "
+    "certificates again. "
     "The first line on stdout says where the server is, with --json as an object; the log goes to stderr. "
     "With --once, and on stdio alone, it ends as the exchange ended, with the exit codes of `lace sync`. "
     "With --lake a lake is served: what arrives is kept at once in its inbox, and folded into its tables "

@@ -124,12 +124,6 @@ class Serving:
         Certificates are read again, and shown to whoever connects from now on; where one makes no TLS,
         `BadTls` is raised and nothing changes. Addresses and the server's own key stay until it starts again.
         """
-        tls = arrangement.options.tls
-        if tls.certificate is None:
-            # Whoever takes a wss address and its certificate away has both until the server starts again.
-            was = self.arrangement.options.tls
-            tls = replace(tls, certificate=was.certificate, key=was.key)
-            arrangement = replace(arrangement, options=replace(arrangement.options, tls=tls))
         renewals = [server.renew(arrangement.options) for server in self._servers]
         for hold in renewals:
             hold()

@@ -81,7 +81,8 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
             raise
 
     def prepare(changed: Options) -> Callable[[], None]:
-        renewed = _Ours(secure, changed)
+        # Who serves no wss any more from the next start on may have thrown its certificate away already.
+        renewed = ours if secure and changed.tls.certificate is None else _Ours(secure, changed)
 
         def take() -> None:
             nonlocal ours
