@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import Host
+from lace.drive import Host, write_utc
 from lace.porcelain import Lace
-from lace.text import write_utc
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER
 from tests.cli.test_history import noted as noted

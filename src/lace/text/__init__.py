@@ -42,7 +42,6 @@ from lace.text.tai import (
     tai_offset,
     unix_from_tai,
     write_tai,
-    write_utc,
 )
 from lace.text.utf8 import ControlByte, NotNfc, NotUtf8, decode_line, decode_text, is_nfc
 
@@ -55,5 +54,5 @@ __all__ = [
     "id_payload", "is_foreign_record_id", "is_nfc", "is_tai", "lacegram_id", "link_id", "parse_lacegram_id",
     "parse_link_id", "parse_plan_id", "parse_record_id", "parse_rule_id", "parse_secret_payload",
     "parse_tai", "parse_verifier", "plan_id", "rule_id", "tai_from_unix", "tai_offset", "unix_from_tai",
-    "write_record_id", "write_tai", "write_utc", "write_verifier",
+    "write_record_id", "write_tai", "write_verifier",
 ]  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from datetime import UTC, datetime, timedelta
 from typing import NewType
 
 from lace.errors import TextError
@@ -17,7 +16,6 @@ Tai = NewType("Tai", str)
 _SHAPE = re.compile(r"[0-9]{10}:[0-9]{9}", re.ASCII)
 _LAST = 9_999_999_999
 NANOSECONDS = 1_000_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Unix time at which each TAI-UTC offset begins (IERS Bulletin C). The first entry is PROFILE
 # section 10: "UTC before 1972 uses the offset 10". The list ends with the offset in force.
@@ -95,14 +93,3 @@ def unix_from_tai(tai: Tai) -> tuple[int, int]:
             break
         offset = _FIRST_OFFSET + step
     return seconds - offset, nanoseconds
-
-
-def write_utc(tai: Tai) -> str:
-    """Write TAI text as ISO text in UTC, to the microsecond, for programs that know no TAI.
-
-    >>> write_utc(Tai("1640995200:250000000"))
-    '2021-12-31T23:59:23.250000+00:00'
-    """
-    seconds, nanoseconds = unix_from_tai(tai)
-    moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
-    return moment.isoformat(timespec="microseconds")

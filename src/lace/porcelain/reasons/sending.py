@@ -12,10 +12,10 @@ from enum import Enum
 from typing import Any, Final
 
 from lace.datalog import Proof, show_proof
-from lace.drive import Agreement, ExchangeEntry, Passage, Role, Section, Way
+from lace.drive import Agreement, ExchangeEntry, Passage, Role, Section, Way, write_utc
 from lace.porcelain.reasons.whysend import WIDTH
 from lace.porcelain.times import show_time
-from lace.text import RecordId, Tai, write_utc
+from lace.text import RecordId, Tai
 
 _OTHERS: Final = {
     Way.CAME: "came from {peer}",
