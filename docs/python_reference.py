@@ -53,7 +53,7 @@ LACE_GROUPS = {
     "Make one, open one": "init open open_lake close",
     "Store and get records": "put make put_records get find facts",
     "Look": "ls view rows stat verify store",
-    "Many at once": "import_records export_records export_table",
+    "Many at once": "import_records export_records export_table backup",
     "Take away": "rm forget allow forgotten find_forgotten",
     "Before an exchange": "preview why_send why_not_send rehearse",
     "Exchange": "sync follow interlace serve fetch deliver exchanges",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from lace.drive import Beginning, Host, Leaving
 from lace.porcelain import Lace
+from lace.text import unix_from_tai
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER, RECORDS, SECOND
 from tests.drive.histories import at
@@ -72,6 +74,9 @@ def test_one_exchange_is_told_in_full(noted: Run) -> None:
     assert "    AllowQueryRecord(V,P) :- _Viewer(V), Field(P,'Group',_,'u')." in more
     assert "  operand 1, the peer:" in more
     [value] = noted("history", "1", "--json").values
+    for moment in ("began", "ended"):
+        seconds, _ = unix_from_tai(value[moment])
+        assert int(datetime.fromisoformat(value[f"{moment}_utc"]).timestamp()) == seconds
     assert value["records"]["left"] == [FIRST.id, SECOND.id]
     assert value["agreements"][0]["viewer"] == SECRETS[1].verifier
     killed = noted("history", "3").lines

@@ -29,6 +29,7 @@ def notes(lace: Run, home: Path) -> Run:
 
 def test_a_preview_is_told_to_people(notes: Run) -> None:
     lines = notes("preview", "--policy", "u.policy", "--as", "anonymous").lines
+    assert notes("preview", "--policy", "u.policy", "--peer", "anonymous").lines[1:] == lines[1:]
     assert lines[0].startswith("with Opq_")
     assert lines[1:3] == ["exposed to it: 2 of 3 records", "may be sent: 2 records"]
     assert f"  {FIRST.id}  //u//notes//first" in lines

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lace.porcelain import Lace, generate
+from lace.transports import make_self_signed
 from tests.cli.conftest import Run, only_read
 from tests.porcelain.pairs import OPEN
 from tests.porcelain.policy_texts import ALICE, SELECT_ALL
@@ -74,7 +76,12 @@ def test_a_policy_and_an_address_are_enough(lace: Run, home: Path) -> None:
     )
     assert told.code == 0
     assert told.values == [
-        {"addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"], "policy": "open.policy", "groups": []}
+        {
+            "addresses": ["tcp:127.0.0.1:0", "unix:/run/lace.sock"],
+            "policy": "open.policy",
+            "groups": [],
+            "notes": [],
+        }
     ]
     for missing in (["--store", "absent"], ["--lake", "."], ["--sign-as", "nobody"]):
         told = lace("serve", "stdio", "--policy", "open.policy", "--check", *missing)
@@ -117,6 +124,25 @@ def test_wss_needs_a_certificate_that_is_one(lace: Run, home: Path) -> None:
         told = lace("serve", "wss:127.0.0.1:0", "--policy", "open.policy", "--check", *more)
         assert told.code == 4
         assert words in told.err
+
+
+def test_a_certificate_that_does_not_hold_is_told_by_the_check(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    words = "serve", "wss:127.0.0.1:0", "--policy", "open.policy", "--check", "--certificate", "pair.pem"
+    now = datetime.now(UTC)
+    for days, made, says in (
+        (30, now, ""),
+        (30, now - timedelta(days=40), "the certificate expired at "),
+        (30, now + timedelta(days=2), "the certificate holds from "),
+        (3, now, "the certificate expires at "),
+    ):
+        (home / "pair.pem").write_bytes(b"".join(make_self_signed(days=days, now=made)))
+        told = lace(*words)
+        assert told.code == 0
+        assert says in told.err
+        assert bool(told.err) == bool(says), told.err
+        (value,) = lace(*words, "--json").values
+        assert [each.startswith(says) for each in value["notes"]] == [True] * bool(says)
 
 
 # Real processes.
@@ -219,6 +245,35 @@ def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(ser
     follower.send_signal(signal.SIGCONT)
     follower.send_signal(signal.SIGINT)
     follower.wait(10)
+
+
+@pytest.mark.net
+def test_a_reload_takes_renewed_certificates_and_names_what_it_does_not_take(servers: Servers) -> None:
+    home = servers.home
+    before, after = (make_self_signed((name, "127.0.0.1")) for name in ("before.example", "after.example"))
+    (home / "pair.pem").write_bytes(b"".join(before))
+    (home / "after.pem").write_bytes(after[0])
+    words = "address wss:127.0.0.1:0\ncertificate pair.pem\npolicy open.policy\nsocket-mode {}\n"
+    config = home / "lace.serve"
+    config.write_text(words.format(600))
+    child, ready = servers.serve("--store", "a", "--config", "lace.serve", "--metrics", "0")
+    (address,) = ready["addresses"]
+    sync = "sync", address, "--store", "b", "--policy", "open.policy", "--tls-ca", "after.pem"
+    servers.run(*sync, code=9)
+    (home / "pair.pem").write_bytes(b"".join(after))
+    config.write_text(words.format(660))
+    child.send_signal(signal.SIGHUP)
+    servers.wait_for("reloaded")
+    assert servers.run(*sync)["outcome"] == "converged"
+    config.write_text(words.format(600))
+    (home / "pair.pem").write_bytes(b"".join(make_self_signed(days=2)))
+    child.send_signal(signal.SIGHUP)
+    servers.wait_for("reloaded", 2)
+    kept, expires = (each["text"] for each in servers.events() if each["event"] == "note")
+    assert kept.endswith("the old words hold for: socket-mode"), "and what is as it was is not named"
+    assert expires.startswith("the certificate expires at")
+    page = urllib.request.urlopen(ready["metrics"], timeout=10).read().decode()
+    assert '\nlace_certificate_expires_timestamp_seconds{word="certificate"} 1' in page
 
 
 @pytest.mark.net

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import Host
+from lace.drive import Host, write_utc
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.cli.notes import FIRST, OTHER
@@ -43,6 +43,7 @@ def test_one_peer_and_few_explanations(noted: Run) -> None:
     short = noted("why-sent", FIRST.id, "--explain", "1")
     assert "  not explained: a larger number explains it (--explain, explain=)" in short.lines
     [value] = noted("why-sent", FIRST.id, "--json").values
+    assert all(each["at_utc"] == write_utc(each["at"]) for each in value["sendings"])
     assert (value["sent"], [each["exchange"] for each in value["sendings"]]) == (True, [3, 1])
     assert [each["certain"] for each in value["sendings"]] == [False, True]
     assert value["sendings"][1]["proof"]["goal"] == ["MaySend", FIRST.id]

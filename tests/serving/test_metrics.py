@@ -62,7 +62,7 @@ def test_the_page_answers_what_is_asked_and_nothing_else() -> None:
                 assert (await ask(url, request)).split(b" ")[1] == status
             assert await ask(url, b"x" * (2 * REQUEST_BYTES)) == b"", "no answer for what is no request"
             port = int(url.split(":")[2].split("/")[0])
-            with pytest.raises(NotServed):
+            with pytest.raises(NotServed, match=r"cannot be served: Address already in use$"):
                 async with serve_metrics(port, metrics):
                     pass
 

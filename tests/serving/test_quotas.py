@@ -60,16 +60,16 @@ def test_a_day_has_so_many_bytes() -> None:
     stay = quotas.enter("a", None, bounds)
     stay.store(6)
     assert stay.room == 4
-    with pytest.raises(QuotaSpent, match="stored-per-day"):
+    with pytest.raises(QuotaSpent, match="stored-per-day: a has had 6 of 10 bytes today, and 5 more came"):
         stay.store(5)
     stay.store(4)
     assert stay.room == 0
     other = quotas.enter("b", None, bounds)
     assert other.room == 5
-    with pytest.raises(QuotaSpent, match="in-all"):
+    with pytest.raises(QuotaSpent, match="in-all: everybody has had 10 of 15 bytes today, and 6 more came"):
         other.store(6)
     other.carry(60)
-    with pytest.raises(QuotaSpent, match="traffic"):
+    with pytest.raises(QuotaSpent, match=r"traffic-per-day: b has had 100 of 100 bytes today$"):
         other.carry(100)
     with pytest.raises(QuotaSpent):
         quotas.enter("a", None, bounds)

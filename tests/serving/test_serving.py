@@ -11,7 +11,7 @@ import pytest
 
 from lace.drive import Wired
 from lace.interlace import Cause, InterlaceResult
-from lace.porcelain import DayLimits, Door, PeerGroup, Terms, parse_policy, parse_who
+from lace.porcelain import DayLimits, Door, Lace, PeerGroup, Terms, parse_policy, parse_who, tell_section
 from lace.record import make_blob, make_plex
 from lace.stores import MemoryStore
 from lace.transports import Proven, Pump, exchange
@@ -164,6 +164,43 @@ def test_each_group_has_its_policy() -> None:
             assert (await guest.result()).complete
             assert ids(guest.store) == gets
             assert house.told("agreed")[-1].get("group") == name
+
+    hurry(run())
+
+
+def test_the_history_says_by_which_section_of_a_group_a_record_left_and_whom_a_list_denied() -> None:
+    town = "SelectHave(P) :- Have(P), Field(P,'App',_,'notes')."
+    wants = "SelectAdvertised(P,S) :- Advertised(P,S)."
+    shows = "[expose to anyone]\nAllowQueryRecord(V,P) :- _Viewer(V), Have(P)."
+    held = "[send]\nAllowSend(P) :- Field(P,'Group',_,'u')."
+    policy = parse_policy(f"[select]\n{town}\n{wants}\n{shows}\n{held}\n", "friends.policy")
+
+    async def run() -> None:
+        lace = Lace()
+        friends = PeerGroup("friends", policy, Terms(), peers=frozenset({ALICE.verifier}))
+        door = Door(deny=(parse_who(SECRETS[1].verifier),))
+        house = House((NOTE,), store=lace.store, history=lace.kept, groups=(friends,), door=door)
+        await Guest(house, secret=ALICE).result()
+        await Guest(house, secret=SECRETS[1]).result()
+        denied, _ = lace.history()
+        assert denied.error_code == house.ended["code"] == "serve/denied", "the log and the history agree"
+        (sending,) = lace.why_sent(NOTE.id).sendings
+        assert sending.selected_by[0] == ("SelectHave(P) :- Have(P).",), "what everybody is shown"
+        assert [(each.section, each.rule) for each in sending.let_go_by] == [
+            ("[send] (friends.policy:6)", "AllowSend(P) :- Field(P,'Group',_,'u')."),
+            ("[select] (friends.policy:1)", town),
+        ]
+        assert f"  let go by [select] (friends.policy:1): {town}" in list(sending.lines())
+        assert sending.to_json()["let_go_by"][1] == {"section": "[select] (friends.policy:1)", "rule": town}
+        assert sending.agreement is not None
+        told = [*map(tell_section, sending.agreement.in_force.sections)]
+        assert told == [
+            "[send] (friends.policy:6)",
+            "[expose to anyone] (friends.policy:4)",
+            "[select] (friends.policy:1), for what is sent",
+            "[select] (friends.policy:1), for what is asked for",
+            "[select], made for this exchange",
+        ]
 
     hurry(run())
 

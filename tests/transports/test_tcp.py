@@ -71,6 +71,7 @@ def test_the_remote_socket_is_the_address_on_the_accepting_side() -> None:
             assert isinstance(stream, SocketStream)
             local = stream._sock.getsockname()
             assert accepted.proven.address == f"tcp:127.0.0.1:{local[1]}"
+            assert accepted.proven.remote == f"127.0.0.1:{local[1]}", "for people, as on ws and wss"
             assert stream.proven.address == str(remote_of(stream._sock, "tcp"))
             with socket.socket() as listener:
                 listener.bind(("127.0.0.1", 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from lace.transports import (
     Stream,
     Tls,
     TransportError,
+    certificate_days,
     connect,
     leaf_hash,
     make_self_signed,
@@ -126,3 +128,82 @@ def test_a_server_that_is_not_trusted_is_not_reached_and_goes_on_serving(
                 assert await stream.read() == b"hello"
 
     asyncio.run(run())
+
+
+def test_a_key_that_does_not_fit_is_told_in_words(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization
+
+    leaf, key = make_self_signed()
+    _, other = make_self_signed()
+    locked = serialization.load_pem_private_key(key, None).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"secret"),
+    )
+    files = {"leaf": leaf, "key": key, "other": other, "locked": locked, "noise": b"noise"}
+    at = {name: tmp_path / f"{name}.pem" for name in files}
+    for name, content in files.items():
+        at[name].write_bytes(content)
+    serving_context(Tls(certificate=at["leaf"], key=at["key"]))
+    for given, says in (
+        (None, r"leaf\.pem: there is no private key in PEM in it; name the file of the key too"),
+        (at["noise"], r"noise\.pem: there is no private key in PEM in it$"),
+        (at["other"], r"other\.pem: its key is not that of the certificate in .*leaf\.pem"),
+        (at["locked"], r"locked\.pem: its key has a passphrase"),
+        (tmp_path / "missing.pem", r"missing\.pem: No such file"),
+    ):
+        with pytest.raises(BadTls, match=says):
+            serving_context(Tls(certificate=at["leaf"], key=given))
+    with pytest.raises(BadTls, match=r"noise\.pem: there is no certificate in PEM in it"):
+        connecting_context(Tls(authorities=(at["leaf"], at["noise"])))
+
+
+def test_a_certificate_says_from_when_and_until_when_it_holds(tmp_path: Path) -> None:
+    now = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    path = tmp_path / "pair.pem"
+    path.write_bytes(b"".join(make_self_signed(days=3, now=now)))
+    start, end = certificate_days(path)
+    assert start <= now < end <= now + timedelta(days=3)
+    path.write_text("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", encoding="ascii")
+    with pytest.raises(BadTls, match=r"pair\.pem: its certificate cannot be read"):
+        certificate_days(path)
+
+
+@pytest.mark.net
+def test_a_renewed_certificate_is_shown_to_whoever_connects_next(tmp_path: Path) -> None:
+    before = write_certificate(tmp_path / "before.pem", "before.example")
+    after = write_certificate(tmp_path / "after.pem", "after.example")
+    shown, gone = leaf_hash(before), tmp_path / "gone.pem"
+    seen: list[bytes | None] = []
+
+    async def handler(stream: Stream) -> None:
+        seen.append(stream.proven.certificate)
+        await stream.read()
+
+    def client(authority: Path) -> Options:
+        return Options(tls=Tls(authorities=(authority,)))
+
+    async def run() -> None:
+        first = Options(tls=Tls(certificate=before))
+        async with asyncio.timeout(20), serve(free_port("wss:127.0.0.1:0"), handler, first) as server:
+            address = server.addresses[0]
+            async with connect(address, client(before)) as early:
+                hold = server.renew(Options(tls=Tls(certificate=after)))
+                async with connect(address, client(before)):
+                    pass  # read, and not yet in force
+                hold()
+                async with connect(address, client(after)) as late:
+                    assert late.proven.certificate == leaf_hash(after)
+                with pytest.raises(NotReached, match="certificate is not trusted"):
+                    async with connect(address, client(before)):
+                        pass
+                await early.write(b"x")  # who was connected still is
+            with pytest.raises(BadTls):
+                server.renew(Options(tls=Tls(certificate=tmp_path / "missing.pem")))
+            after.rename(gone)
+            server.renew(Options())()  # as of somebody who will not serve wss any more
+            async with connect(address, client(gone)):
+                pass
+
+    asyncio.run(run())
+    assert seen == [shown] * 2 + [leaf_hash(gone)] * 2, "what a proof is bound to is what was shown"

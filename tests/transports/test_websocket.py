@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,7 +32,7 @@ from lace.transports import (
 )
 from lace.transports.websocket import WebSocketStream, answer_upgrade, ask_upgrade
 from tests.drive.wire import make_wire
-from tests.transports.ends import LEFT, RIGHT, both, free_port, ids, make_end
+from tests.transports.ends import LEFT, RIGHT, both, free_port, ids, joined, make_end
 from tests.transports.hurried import hurry
 
 ADDRESS = parse_address("ws:example.com")
@@ -188,6 +189,17 @@ def test_a_request_alone_is_answered_however_it_is_cut() -> None:
         return await near.read()
 
     assert hurry(run()).startswith(b"HTTP/1.1 101 ")
+
+
+@pytest.mark.net
+def test_a_handshake_that_goes_well_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(20), joined("ws:127.0.0.1:0"):
+            pass
+
+    with caplog.at_level(logging.INFO, "lace"):
+        asyncio.run(run())
+    assert not caplog.messages
 
 
 @pytest.mark.net

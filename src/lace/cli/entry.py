@@ -17,6 +17,7 @@ from errno import EBADF
 
 from lace.cli import (
     allow,
+    backup,
     eval_,
     export,
     facts,
@@ -56,7 +57,7 @@ from lace.cli.output import Output
 from lace.cli.world import World
 from lace.errors import InputError, LaceError
 
-_RECORDS = (init, key, put, get, ls, facts, verify, import_, export, rm, forget, allow, stat, gen)
+_RECORDS = (init, key, put, get, ls, facts, verify, import_, export, backup, rm, forget, allow, stat, gen)
 _RULES = (rules, eval_, why, whynot, repl)
 _POLICIES = (policy, plan, preview, why_send, why_not_send)
 _EXCHANGES = (serve, sync, follow, history, why_sent, tap, replay, sim)

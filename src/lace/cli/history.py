@@ -197,12 +197,12 @@ def write_some(out: Output, lace: Lace, records: tuple[str, ...], limit: int) ->
 
 
 def _tell_agreement(out: Output, agreed: Agreement, *, rules: bool) -> None:
-    from lace.porcelain import show_time
+    from lace.porcelain import show_time, tell_section
 
     out.line(f"epoch {agreed.epoch}, {show_time(agreed.at)}: plan {agreed.plan}")
     out.line(f"  we are operand {agreed.side}; the peer's rules saw what is shown to {agreed.viewer}")
     for section in agreed.in_force.sections:
-        out.line(f"  in force: {section.name or f'[{section.role.value}]'}")
+        out.line(f"  in force: {tell_section(section)}")
         if rules:
             _tell_rules(out, section.text)
     if agreed.in_force.trusted:

@@ -28,7 +28,7 @@ SHOWN = 10
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("before", metavar="A", help="the policy as it was")
     parser.add_argument("after", metavar="B", help="the policy as it is to be")
-    add_peer(parser, "--as", default=ANONYMOUS)
+    add_peer(parser, ANONYMOUS)
     add_peer_policy(parser)
     parser.add_argument(
         "-n",

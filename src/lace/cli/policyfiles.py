@@ -40,11 +40,11 @@ class NotAPeer(InputError):
     text = "{given!r} is no peer: write a verifier V.….H3, the name of one of your keys, or anonymous"
 
 
-def add_peer(parser: ArgumentParser, *flags: str, default: str | None = None) -> None:
-    """Add the option that says who the other side is."""
+def add_peer(parser: ArgumentParser, default: str | None = None) -> None:
+    """Add the option that says who the other side is; both of its names are those of all such verbs."""
     more = f" ({default})" if default else ""
     parser.add_argument(
-        *flags, dest="peer", metavar="PEER", required=default is None, default=default,
+        "--peer", "--as", dest="peer", metavar="PEER", required=default is None, default=default,
         help=f"whom the peer proves to be: a verifier, the name of one of your keys, or anonymous{more}",
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ _WHAT = {
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    add_peer(parser, "--as", default=ANONYMOUS)
+    add_peer(parser, ANONYMOUS)
     add_policies(parser)
     parser.add_argument(
         "--peer-store",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,10 @@ def _run(call: Call) -> int:
         arrangement = read_arrangement(path, given)
     if call.args.check:
         _check_around(call, arrangement)
-        call.out.result(_summary(arrangement), _told(arrangement))
+        notes = arrangement.certificate_notes(datetime.now(UTC))
+        for note in () if call.out.as_json else notes:
+            call.out.note(note)
+        call.out.result(_summary(arrangement), {**_told(arrangement), "notes": notes})
         return 0
     import asyncio
 
@@ -180,7 +184,8 @@ COMMAND = Command(
     "serve this lace to other laces",
     "Many exchanges go on at once, over any mixture of addresses. A policy says what everybody gets; a "
     "server file says who gets something else, who is not served, and how much anybody may have. SIGTERM "
-    "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file and its policies again. "
+    "and SIGINT let exchanges end, a second one aborts them; SIGHUP reads the file, its policies and "
+    "certificates again. "
     "The first line on stdout says where the server is, with --json as an object; the log goes to stderr. "
     "With --once, and on stdio alone, it ends as the exchange ended, with the exit codes of `lace sync`. "
     "With --lake a lake is served: what arrives is kept at once in its inbox, and folded into its tables "

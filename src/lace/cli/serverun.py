@@ -14,7 +14,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -37,6 +38,15 @@ from lace.porcelain import (
 from lace.signing import Secret
 
 ABORTED = 130
+_KEPT: dict[str, Callable[[Arrangement], object]] = {
+    "address": lambda each: each.addresses,
+    "sign-as": lambda each: each.sign_as,
+    "socket-mode": lambda each: each.options.unix_mode,
+    "log": lambda each: each.log,
+    "log-format": lambda each: each.log_format,
+    "metrics": lambda each: each.metrics,
+}
+"""What was opened when the server started, and is not opened again by SIGHUP."""
 IDLE_SECONDS = 0.2
 """How often somebody who waits until nobody is connected looks."""
 
@@ -104,7 +114,7 @@ class ServerRun:
         self._renewing = False
         self._call = call
         self._lace = lace
-        self._arrangement = arrangement
+        self._arrangement = self._started = arrangement
         self._secret = secret
         self._log, self._file = log
         self._signals = 0
@@ -142,7 +152,17 @@ class ServerRun:
         out.result(f"serving {' '.join(addresses)}{f'; numbers at {page}' if page else ''}", told)
         out.flush()
         self._log.tell("ready", addresses=addresses, metrics=page)
+        self._tell_certificates(serving)
         self._notify("READY=1")
+
+    def _tell_certificates(self, serving: Serving) -> None:
+        """Say until when certificates hold: to whoever watches the numbers, and in words where it matters."""
+        # A file that goes away in this moment is no reason to fail: the server has what it said.
+        with suppress(LaceError):
+            for word, (_, end) in serving.arrangement.certificates().items():
+                serving.metrics.set("lace_certificate_expires_timestamp_seconds", end.timestamp(), word=word)
+            for note in serving.arrangement.certificate_notes(datetime.now(UTC)):
+                self._log.tell("note", text=note)
 
     async def _until_over(self, serving: Serving) -> None:
         """Wait for a signal, or for the end of what was to be done."""
@@ -205,15 +225,19 @@ class ServerRun:
         try:
             self._file.reopen()
             arrangement = await asyncio.to_thread(self._again)
+            renegotiating = serving.reload(arrangement)
         except LaceError as error:
             details: list[str] = getattr(error, "details", list)()
             serving.metrics.add("lace_reloads_total", outcome="refused")
             self._log.tell("reload-refused", code=error.code, error=error.sentence, details=details)
             return
-        if arrangement.addresses != self._arrangement.addresses:
-            self._log.tell("note", text="other addresses are served when the server starts again")
+        kept = [word for word, of in _KEPT.items() if of(arrangement) != of(self._started)]
+        if kept:
+            self._log.tell(
+                "note", text=f"until the server starts again the old words hold for: {', '.join(kept)}"
+            )
         self._arrangement = arrangement
-        renegotiating = serving.reload(arrangement)
+        self._tell_certificates(serving)
         serving.metrics.add("lace_reloads_total", outcome="taken")
         self._log.tell("reloaded", exchanges=len(serving.attending), renegotiating=renegotiating)
         if isinstance(self._lace, JoinedLake) and not self._renewing:

@@ -14,7 +14,7 @@ from lace.cli.why import chosen_size
 def add_record(parser: ArgumentParser) -> None:
     """Add what both `why-send` and `why-not-send` take."""
     parser.add_argument("record", metavar="RECORD", help="an id, the beginning of one, or //group//app//name")
-    add_peer(parser, "--peer")
+    add_peer(parser)
     add_policies(parser)
     parser.add_argument("--depth", metavar="N", type=parse_count, help="how many steps down to show (12)")
     parser.add_argument(

@@ -30,6 +30,7 @@ from lace.drive.history import (
     Way,
     is_peer,
     rules_in_force,
+    write_utc,
 )
 from lace.drive.historyfile import FileHistory, NotAHistory, UnreadableHistory
 from lace.drive.historymemory import MemoryHistory
@@ -80,5 +81,5 @@ __all__ = [
     "UnreadableHistory", "Wanted", "Way", "Wired",
     "deliver_matching", "excerpt_for", "finish_after_ticks", "get_one", "interlace_in_process", "is_peer",
     "is_receipt", "list_all", "report_store", "rules_in_force", "select_place", "select_records",
-    "tell_arrivals", "watch_all", "with_operation",
+    "tell_arrivals", "watch_all", "with_operation", "write_utc",
 ]  # fmt: skip

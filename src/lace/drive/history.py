@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final, NewType, Protocol, TypeAlias
 
@@ -24,11 +25,25 @@ from lace.errors import Missing, Unavailable
 from lace.facts import Fact
 from lace.policy import Compose, Exposure, Restriction
 from lace.stores import Version
-from lace.text import LinkId, PlanId, RecordId, Tai, Verifier
+from lace.text import LinkId, PlanId, RecordId, Tai, Verifier, unix_from_tai
 
 ExchangeNumber = NewType("ExchangeNumber", int)
 ANONYMOUS: Final = "anonymous"
 """Stands for whoever proved nothing."""
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def write_utc(tai: Tai) -> str:
+    """Write TAI text as ISO text in UTC, to the microsecond, for programs that know no TAI.
+
+    >>> write_utc(Tai("1640995200:250000000"))
+    '2021-12-31T23:59:23.250000+00:00'
+    """
+    seconds, nanoseconds = unix_from_tai(tai)
+    moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
+    return moment.isoformat(timespec="microseconds")
 
 
 class NoSuchExchange(Missing):
@@ -321,7 +336,12 @@ class ExchangeEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a program reads it."""
-        return {**asdict(self), "plans": list(self.plans)}
+        return {
+            **asdict(self),
+            "began_utc": write_utc(self.began),
+            "ended_utc": None if self.ended is None else write_utc(self.ended),
+            "plans": list(self.plans),
+        }
 
 
 @dataclass(frozen=True, slots=True)

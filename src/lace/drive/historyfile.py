@@ -41,7 +41,16 @@ from lace.drive.historytables import (
     write_note,
 )
 from lace.errors import Corrupt, LaceError, StoreError
-from lace.stores import NotAStore, Reader, SideFile, StoreClosed, id_prefixes, is_damaged, set_aside
+from lace.stores import (
+    NotAStore,
+    Reader,
+    SideFile,
+    StoreClosed,
+    Version,
+    id_prefixes,
+    is_damaged,
+    set_aside,
+)
 from lace.text import RecordId, Tai
 
 PAGE: Final = 500
@@ -160,6 +169,24 @@ class FileHistory:
             return 0
         with self._lock, self._file().writing(durable=True) as writer:
             return forget_before(writer, time)
+
+    def backup(self, target: Path, store: Version, copy: Version) -> bool:
+        """Copy the notes to a new file, for a copy of the store; tell whether there are any.
+
+        Up to the copy's last number both stores went through the same states. So what was noted of the store
+        then is said of the copy, and reasons can be made of it as before.
+        """
+        if not self._there():
+            return False
+        self._file().backup(target)
+        made = SideFile(target, kind=KIND, steps=STEPS)
+        try:
+            with made.writing(durable=True) as writer:
+                values = (copy.generation, store.generation, copy.last)
+                writer.insert("UPDATE batch SET generation = ? WHERE generation = ? AND last <= ?", values)
+        finally:
+            made.close()
+        return True
 
     # Reading.
 

@@ -45,7 +45,7 @@ from lace.drive.observed import (
     RoundEnded,
 )
 from lace.errors import StoreError
-from lace.interlace import InterlaceResult
+from lace.interlace import InterlaceResult, told_error
 from lace.stores import Version
 from lace.text import Tai, Verifier
 
@@ -205,7 +205,7 @@ class ExchangeNotes:
     def _end(self, result: InterlaceResult) -> None:
         self._stay(result)
         sums = Sums(result.loops, result.turns, result.bytes_sent, result.bytes_received)
-        error = result.error
+        error = told_error(result.error)
         code, words = (None, None) if error is None else (error.code, str(error))
         self._write(Ending(self._now(), result.cause.value, code, words, sums), durable=True)
 

@@ -11,7 +11,15 @@ from lace.interlace.claims import (
     make_claims,
     write_advertisement,
 )
-from lace.interlace.ends import LoopLimit, OutOfPhase, OutOfTurn, PeerLost, PreparedPolicyRefused, cause_of
+from lace.interlace.ends import (
+    LoopLimit,
+    OutOfPhase,
+    OutOfTurn,
+    PeerLost,
+    PreparedPolicyRefused,
+    cause_of,
+    told_error,
+)
 from lace.interlace.events import (
     Aborted,
     AdvertisementBlock,
@@ -134,5 +142,5 @@ __all__ = [
     "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
     "meet_schemas", "merkle_root", "named_record", "named_records", "nanoseconds",
     "needs_another_loop", "negotiate", "parse_block", "prefix_of", "proof_digest", "read_block",
-    "read_hello", "requestable", "store_outcome", "write_advertisement", "write_block",
+    "read_hello", "requestable", "store_outcome", "told_error", "write_advertisement", "write_block",
 ]  # fmt: skip

@@ -50,6 +50,12 @@ class PreparedPolicyRefused(PolicyError):
     text = "of the agreed plan no local policy can be made: {reason}"
 
 
+def told_error(error: LaceError | None) -> LaceError | None:
+    """Return what is told of an error that ended an exchange: what was wrapped says more than the wrap."""
+    inner = error.__cause__ if isinstance(error, PreparedPolicyRefused) else None
+    return inner if isinstance(inner, LaceError) else error
+
+
 class PeerLost(RemoteProtocolError):
     """A connection that ended in the middle of something."""
 

@@ -34,7 +34,7 @@ from lace.porcelain.keys.file import (
 )
 from lace.porcelain.keys.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.keys.ring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, new_secret
+from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, NoStoreFile, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.reference import (
     AmbiguousId,
@@ -150,7 +150,7 @@ if TYPE_CHECKING:
     from lace.porcelain.reasons.foresight import Supposed
     from lace.porcelain.reasons.lakerehearsal import LakeRehearsal, fits_in_memory
     from lace.porcelain.reasons.rehearsal import HeldBack, Preview, Rehearsal
-    from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth, whom
+    from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth, tell_section, whom
     from lace.porcelain.reasons.whysend import WhyNotSend, WhySend, why_not_send, why_send
     from lace.porcelain.rules.factfile import BadFactFile, FactFault, LineTooLong, parse_facts, read_facts
     from lace.porcelain.rules.file import (
@@ -203,12 +203,12 @@ __all__ = [
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
     "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
     "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
-    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoSuchBackup",
-    "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture", "NotAFact",
-    "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived", "NotForExchanges",
-    "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers", "OtherVerifier",
-    "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven", "Piece",
-    "PlannedExchange", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
+    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoStoreFile",
+    "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
+    "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived",
+    "NotForExchanges", "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
+    "OtherVerifier", "Outcome", "Part", "PassphraseNeeded", "PathNotUtf8", "PeerGroup", "PeerNotProven",
+    "Piece", "PlannedExchange", "PolicyBook", "PolicyCase", "PolicyFault", "PolicyFile", "PolicyFileTooBig",
     "PolicyHost", "PolicyRefused", "PolicyScene", "PolicySection", "Presented", "Preview", "QuotaSpent",
     "Quotas", "ReaderLost", "ReadyPolicy", "RecordChanges", "Rehearsal", "RejectsIsSource", "Replay",
     "Reports", "ResidentFacts", "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile",
@@ -228,8 +228,8 @@ __all__ = [
     "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
     "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
     "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
-    "tai_from_nanoseconds", "try_policy", "whom", "why_not_send", "why_send", "words_of", "write_policy",
-    "write_records",
+    "tai_from_nanoseconds", "tell_section", "try_policy", "whom", "why_not_send", "why_send", "words_of",
+    "write_policy", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -279,7 +279,7 @@ _ROOMS = {
         "parse_predicate", "read_goal", "read_question", "read_rules", "refuse_rules", "render_diagnostics",
         "replace_file", "summarize_diagnostics",
     ),
-    "reasons.sending": ("Sending", "Shown", "WhySent", "Worth", "whom"),
+    "reasons.sending": ("Sending", "Shown", "WhySent", "Worth", "tell_section", "whom"),
     "server.faults": ("ServerFault", "ServerRefused"),
     "server.file": ("BadValue", "ServerFile", "parse_served", "read_server"),
     "server.log": ("Reports", "ServerLog"),

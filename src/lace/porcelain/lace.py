@@ -86,6 +86,15 @@ class BlobStaysBare(InputError):
     text = "a bare Blob has no {what}: give group, app and name as well"
 
 
+class NoStoreFile(InputError):
+    """A backup of records that lie in no store file."""
+
+    code = "lace/no-file"
+    text = (
+        "{where} is no store file, and a backup copies one: export the records, or copy the files of a lake"
+    )
+
+
 def new_secret() -> Secret:
     """Make a signing secret out of fresh randomness."""
     return Secret(secrets.token_bytes(SECRET_BYTES))
@@ -430,6 +439,18 @@ class Lace(Exchanging):
         head = chosen.head(shown.columns)
         goal = Target(_place(target), shard_bytes, replace, chosen.suffix, f"lace-{format}/1", head)
         return write_pieces(chosen.lines(self.rows(shown), shown.columns), goal, progress)
+
+    def backup(self, folder: str | Path, progress: Progress | None = None) -> Statistics:
+        """Copy the records and the history to a new lace in a folder, while both are in use.
+
+        Returns the copy in numbers. What was forgotten is so there too; keys, policies and server files are
+        not copied.
+        """
+        from lace.porcelain.backup import back_up
+
+        if not isinstance(self.store, SqliteStore):
+            raise NoStoreFile(where=self._where)
+        return back_up(self.store, self.kept, check_path(Path(folder)), progress)
 
     def rm(self, *references: str) -> list[RecordId]:
         """Take records and their facts away; they may come back later. Each must be here."""

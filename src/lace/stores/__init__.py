@@ -55,7 +55,7 @@ from lace.stores.sources import (
     look_into,
 )
 from lace.stores.sqlite import NeedsFile, SqliteStore
-from lace.stores.upkeep import BackupExists
+from lace.stores.upkeep import BackupExists, sync_folder
 
 __all__ = [
     "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
@@ -66,5 +66,5 @@ __all__ = [
     "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store",
     "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
     "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "look_into", "reread",
-    "set_aside",
+    "set_aside", "sync_folder",
 ]  # fmt: skip

@@ -153,6 +153,16 @@ class SideFile:
             finally:
                 connection.execute("ROLLBACK")
 
+    def backup(self, target: Path) -> None:
+        """Copy one state of the file to a new one, while others write."""
+        with self._lock, Telling(str(target)):
+            copy = apsw.Connection(str(target.absolute()))
+            try:
+                with copy.backup("main", self._usable(), "main") as backup:
+                    backup.step(-1)  # all at once is one state; writers of a WAL are not held up by it
+            finally:
+                copy.close()
+
     @property
     def displaced(self) -> bool:
         """Whether something else, or nothing, has taken the place of the file that is open here."""

@@ -143,7 +143,7 @@ def back_up(connections: Connections, target: Path, progress: Progress | None) -
             with Telling(str(target)):
                 _copy(source, partial, progress)
         os.replace(partial, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -162,7 +162,8 @@ def _copy(source: apsw.Connection, partial: Path, progress: Progress | None) -> 
         copy.close()
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -22,12 +22,19 @@ from lace.transports.reach import connect, serve
 from lace.transports.relay import relay
 from lace.transports.serving import Handler, Server
 from lace.transports.stream import BufferedStream, SocketStream, Stream
-from lace.transports.tls import certificate_hash, leaf_hash, make_self_signed
+from lace.transports.tls import (
+    certificate_days,
+    certificate_hash,
+    leaf_hash,
+    make_self_signed,
+    serving_context,
+)
 
 __all__ = [
     "OPTIONS",
     "BadFrames", "BadTls", "BufferedStream", "End", "Handler", "NoWebSockets", "NotReached", "NotServed",
     "NotUpgraded", "Options", "PeerGone", "PeerSilent", "PeerStalled", "PipeStream", "Proven", "Pump",
     "Server", "SocketStream", "Stream", "Tap", "TextMessage", "Tls", "TransportError",
-    "certificate_hash", "connect", "exchange", "leaf_hash", "make_pipe", "make_self_signed", "relay", "serve",
+    "certificate_days", "certificate_hash", "connect", "exchange", "leaf_hash", "make_pipe",
+    "make_self_signed", "relay", "serve", "serving_context",
 ]  # fmt: skip

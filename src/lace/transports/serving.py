@@ -27,6 +27,8 @@ Handler: TypeAlias = Callable[[Stream], Awaitable[None]]
 """What is done with a connection; it is closed when this returns."""
 Greet: TypeAlias = Callable[[socket.socket], Awaitable[Stream]]
 """Makes a stream of an accepted socket, handshakes and all."""
+Prepare: TypeAlias = Callable[[Options], Callable[[], None]]
+"""Reads what other options name, such as a certificate; what it returns lets them hold."""
 
 
 class Server:
@@ -43,6 +45,7 @@ class Server:
         self._accepting: list[asyncio.Task[None]] = []
         self._open: set[asyncio.Task[None]] = set()
         self._hosts: Counter[str] = Counter()
+        self._prepare: Prepare = lambda options: lambda: None
 
     @property
     def open(self) -> int:
@@ -54,6 +57,23 @@ class Server:
         listener.setblocking(False)
         self._listeners.append(listener)
         self._accepting.append(asyncio.create_task(self._accept(listener, greet)))
+
+    def prepares(self, prepare: Prepare) -> None:
+        """Let a transport say what it reads anew for other options."""
+        self._prepare = prepare
+
+    def renew(self, options: Options) -> Callable[[], None]:
+        """Read what other options name, and return what lets them hold for the connections to come.
+
+        A renewed certificate is shown from then on; who is connected keeps the one that it saw.
+        """
+        take = self._prepare(options)
+
+        def hold() -> None:
+            take()
+            self._options = options
+
+        return hold
 
     def adopt(self, serving: Coroutine[Any, Any, None], host: str | None = None) -> None:
         """Keep a connection's task, from this host where there is one, until it is done."""

@@ -33,8 +33,7 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
 
     async def greet(sock: socket.socket) -> Stream:
         set_up(sock, options)
-        remote = str(remote_of(sock, "tcp"))
-        return SocketStream(sock, Proven(remote, remote=remote), 1, options)
+        return SocketStream(sock, Proven(str(remote_of(sock, "tcp")), remote=name_of(sock)), 1, options)
 
     async with serve_sockets(address, greet, handler, options) as server:
         yield server

@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,19 +20,23 @@ from lace.transports.options import Tls
 
 _BEGIN = "-----BEGIN CERTIFICATE-----"
 _END = "-----END CERTIFICATE-----"
+_NO_CERTIFICATE = "there is no certificate in PEM in it"
+_KEY = re.compile("-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 def connecting_context(tls: Tls) -> ssl.SSLContext:
     """Return what a client trusts: the system's authorities, or only those that are named."""
+    named = "the system's authorities"
     try:
         context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
         if tls.authorities:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             for each in tls.authorities:
+                named = str(each)
                 context.load_verify_locations(cafile=each)
-    except (OSError, ssl.SSLError) as error:
-        named = ", ".join(map(str, tls.authorities)) or "the system's authorities"
-        raise BadTls(what=named, reason=explain(error)) from error
+    except OSError as error:
+        none = isinstance(error, ssl.SSLError) and error.reason == "NO_CERTIFICATE_OR_CRL_FOUND"
+        raise BadTls(what=named, reason=_NO_CERTIFICATE if none else explain(error)) from error
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -42,12 +47,35 @@ def serving_context(tls: Tls) -> ssl.SSLContext:
     """Return what a server shows."""
     if tls.certificate is None:
         raise BadTls(what="wss", reason="a server needs a certificate; behind a proxy that ends TLS serve ws")
+    leaf_hash(tls.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        context.load_cert_chain(tls.certificate, tls.key)
-    except (OSError, ssl.SSLError) as error:
-        raise BadTls(what=str(tls.certificate), reason=explain(error)) from error
+        # Nobody is there to be asked for a passphrase: OpenSSL would ask the terminal.
+        context.load_cert_chain(tls.certificate, tls.key, password=lambda: b"")
+    except OSError as error:
+        what, reason = _key_fault(tls.certificate, tls.key, error)
+        raise BadTls(what=str(what), reason=reason) from error
     return _strict(context)
+
+
+def _key_fault(certificate: Path, key: Path | None, error: OSError) -> tuple[Path, str]:
+    """Return which file keeps a certificate from being served, and what is wrong with it."""
+    where = key or certificate
+    try:
+        text = where.read_text(encoding="ascii", errors="replace")
+    except OSError as unread:
+        return where, explain(unread)
+    if _KEY.search(text) is None:
+        beside = "" if key else "; name the file of the key too, where it is another one"
+        return where, f"there is no private key in PEM in it{beside}"
+    if "ENCRYPTED" in text:
+        return (
+            where,
+            "its key has a passphrase, which a server cannot be asked for; write the key without one",
+        )
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+        return where, f"its key is not that of the certificate in {certificate}"
+    return where, explain(error)
 
 
 def _strict(context: ssl.SSLContext) -> ssl.SSLContext:
@@ -63,15 +91,30 @@ def certificate_hash(der: bytes) -> bytes:
 
 def leaf_hash(path: Path) -> bytes:
     """Return the channel binding of a certificate file: of the first certificate in it."""
+    return certificate_hash(_leaf(path))
+
+
+def _leaf(path: Path) -> bytes:
     try:
         text = path.read_text(encoding="ascii", errors="replace")
         start = text.index(_BEGIN)
         leaf = text[start : text.index(_END, start) + len(_END)]
-        return certificate_hash(ssl.PEM_cert_to_DER_cert(leaf))
+        return ssl.PEM_cert_to_DER_cert(leaf)
     except OSError as error:
         raise BadTls(what=str(path), reason=explain(error)) from error
     except ValueError:
-        raise BadTls(what=str(path), reason="there is no certificate in PEM in it") from None
+        raise BadTls(what=str(path), reason=_NO_CERTIFICATE) from None
+
+
+def certificate_days(path: Path) -> tuple[datetime, datetime]:
+    """Return from when and until when a certificate file holds: the first certificate in it."""
+    from cryptography import x509
+
+    try:
+        leaf = x509.load_der_x509_certificate(_leaf(path))
+    except ValueError as error:
+        raise BadTls(what=str(path), reason=f"its certificate cannot be read: {error}") from error
+    return leaf.not_valid_before_utc, leaf.not_valid_after_utc
 
 
 def make_self_signed(

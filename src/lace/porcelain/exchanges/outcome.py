@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
-from lace.errors import EngineError, LaceError, LocalProtocolError
-from lace.interlace import Cause, InterlaceResult, Link, PreparedPolicyRefused
+from lace.errors import EngineError, LocalProtocolError
+from lace.interlace import Cause, InterlaceResult, Link, told_error
 from lace.signing import Secret
 from lace.text import Verifier
 
@@ -113,12 +113,9 @@ def words_of(result: InterlaceResult, introduced: Introduction | None = None) ->
     Who closes does not say why. What may be the reason follows from how far it came, and from how we
     introduced ourselves, where that is given.
     """
-    error = result.error
+    error = told_error(result.error)
     if error is not None:
         cause = error.__cause__
-        # What a machine wraps says less than what it wraps.
-        if isinstance(error, PreparedPolicyRefused) and isinstance(cause, LaceError):
-            error = cause
         words = f"{error} [{getattr(cause, 'code', None) or error.code}]"
         lost_at_once = result.cause is Cause.PEER_LOST and result.exchange_plan_id is None
         return f"{words}; {NOBODY_THERE}" if lost_at_once else words

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 from lace.datalog import Proof, show_proof
-from lace.drive import Agreement, ExchangeEntry, Passage, Role, Way
+from lace.drive import Agreement, ExchangeEntry, Passage, Role, Section, Way, write_utc
 from lace.porcelain.reasons.whysend import WIDTH
 from lace.porcelain.times import show_time
 from lace.text import RecordId, Tai
@@ -41,7 +41,7 @@ class Worth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A section that showed a record to a viewer, and the rule of it that did."""
+    """A section that showed a record to a viewer, or let it go, and the rule of it that did."""
 
     section: str
     rule: str
@@ -61,6 +61,9 @@ class Sending:
     selected_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """The rules of the two operands that selected the record: ours, then the peer's; several where an operand
     is composed of parts."""
+    let_go_by: tuple[Shown, ...] = ()
+    """The sections that hold back what they do not name, each with the rule that named the record: `[send]`,
+    and a `[select]` that is not in our operand, because only later is it known who the peer is."""
     shown: bool | None = None
     """Whether the peer's rules could see the record; None where that is not known."""
     shown_by: tuple[Shown, ...] = ()
@@ -78,6 +81,7 @@ class Sending:
         passage, entry, agreed = self.passage, self.entry, self.agreement
         return {
             "exchange": passage.number, "certain": passage.way is Way.LEFT, "at": passage.at,
+            "at_utc": write_utc(passage.at),
             "peer": entry.peer, "viewer": None if agreed is None else agreed.viewer,
             "address": entry.address, "plan": None if agreed is None else agreed.plan,
             "epoch": passage.epoch, "loop": passage.loop, "tick": passage.tick,
@@ -85,6 +89,9 @@ class Sending:
             "selected_by": None if self.proof is None else {
                 "ours": list(self.selected_by[0]), "peer": list(self.selected_by[1]),
             },
+            "let_go_by": None if self.proof is None else [
+                {"section": each.section, "rule": each.rule} for each in self.let_go_by
+            ],
             "shown": self.shown,
             "shown_by": None if self.shown is None else [
                 {"section": each.section, "rule": each.rule} for each in self.shown_by
@@ -104,6 +111,7 @@ class Sending:
             yield f"  the peer's rules saw what is shown to {agreed.viewer}"
         for whose, rules in zip(("us", "the peer"), self.selected_by, strict=True):
             yield from (f"  selected by {whose}: {rule}" for rule in rules)
+        yield from (f"  let go by {each.section}: {each.rule}" for each in self.let_go_by)
         yield from (f"  shown by {shown.section}: {shown.rule}" for shown in self.shown_by)
         if self.shown is False:
             yield f"  {self._why_unseen()}"
@@ -127,12 +135,26 @@ class Sending:
         return f"{hidden}; its rules {'named it by its id' if self.named else other}"
 
 
+def tell_section(section: Section) -> str:
+    """Say which rules of ours had a say, and in what, where their name does not tell.
+
+    >>> tell_section(Section(Role.SEND, "", "[select] (town.policy:3)"))
+    '[select] (town.policy:3), for what is sent'
+    """
+    if not section.name:
+        made = ", made for this exchange" if section.role is Role.SELECT else ""
+        return f"[{section.role.value}]{made}"
+    late = section.name.startswith("[select") and section.role is not Role.SELECT
+    use = "what is sent" if section.role is Role.SEND else "what is asked for"
+    return f"{section.name}, for {use}" if late else section.name
+
+
 def _rules(agreed: Agreement) -> Iterator[str]:
     """Yield the rules of both sides that decided."""
     if not agreed.in_force.noted:
         yield "what of our own policy had a say was not noted"
     for section in agreed.in_force.sections:
-        yield f"in force: {section.name or f'[{section.role.value}]'}"
+        yield f"in force: {tell_section(section)}"
         yield from (f"  {line}" for line in section.text.split("\n"))
     if agreed.in_force.trusted:
         yield "in force: the peer was trusted, and its rules read everything"

@@ -50,6 +50,8 @@ EXPLAINED: Final = 10
 """So many sendings are explained, the newest: each may have its own state of the store."""
 CONVERGED: Final = "exchanges"
 """The table of a lake in which two lakes that converge note that they did."""
+_LATE: Final = f"_{SELECT_HAVE.name}"
+_LETS_GO: Final = re.compile(rf"S([0-9]+)\.(AllowSend|{_LATE})")
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
 
@@ -166,7 +168,8 @@ class _Reviewer:
             self._known[(*key, sending.passage.tick, sending.passage.version)] = known
         return replace(
             sending, worth=known.worth, words=known.words, proof=known.proof,
-            selected_by=known.selected_by, shown=known.shown, shown_by=known.shown_by, named=known.named,
+            selected_by=known.selected_by, let_go_by=known.let_go_by, shown=known.shown,
+            shown_by=known.shown_by, named=known.named,
         )  # fmt: skip
 
     def _is_known(self, version: Version | None) -> bool:
@@ -208,6 +211,7 @@ class _Reviewer:
             words=tuple(words),
             proof=proof,
             selected_by=_selected_by(proof, agreed.side, self._record),
+            let_go_by=_let_go_by(proof, agreed, self._record),
             shown=shown,
             shown_by=shown_by if shown else (),
             named=self._record in agreed.operands[1 - agreed.side],
@@ -309,6 +313,22 @@ def _selected_by(proof: Proof | None, side: int, record: str) -> tuple[tuple[str
         return tuple(found[each] for each in parts if not any(p.startswith(f"{each}c") for p in parts))
 
     return rules(side), rules(1 - side)
+
+
+def _let_go_by(proof: Proof | None, agreed: Agreement, record: str) -> tuple[Shown, ...]:
+    """Return the sections that restrict what is sent, each with the rule by which it let a record go."""
+    sections = agreed.in_force.of(Role.SEND)
+    found: dict[int, str] = {}
+    for fact, step in {} if proof is None else proof.steps.items():
+        name = _LETS_GO.fullmatch(fact[0])
+        if isinstance(step, Derived) and name is not None and fact[1:] == (record,):
+            line = step.rule.line.partition("  [")[0]
+            if name[2] == _LATE:
+                # A selector that became a restriction: its own rule says more than the step to it.
+                found[int(name[1])] = line.removeprefix("_")
+            else:
+                found.setdefault(int(name[1]), line)
+    return tuple(Shown(name_section(sections[index]), line) for index, line in sorted(found.items()))
 
 
 def _shown_by(agreed: Agreement, snapshot: Snapshot, record: str) -> Iterator[Shown]:

@@ -12,9 +12,9 @@ Rules of this file:
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -35,7 +35,7 @@ from lace.porcelain.server.file import COMMAND_LINE, Given, ServerFile, ServerGr
 from lace.porcelain.server.quotas import Bounds, DayLimits
 from lace.porcelain.server.visitors import Door, Visitor, Who
 from lace.text import Verifier
-from lace.transports import OPTIONS, Options, Proven, Tls, TransportError, leaf_hash
+from lace.transports import OPTIONS, Options, Proven, Tls, TransportError, certificate_days, serving_context
 
 EXCHANGES: Final = 128
 PER_HOST: Final = 32
@@ -44,6 +44,8 @@ ROUNDS: Final = 100_000
 """At one round a second, a day and a bit: whoever follows for longer connects again."""
 LOOK_SECONDS: Final = 1.0
 GRACE_SECONDS: Final = 10.0
+SOON: Final = timedelta(days=7)
+"""Before a certificate expires: those who renew them do so weeks before, so by then something is wrong."""
 ROOM_TO_REFUSE: Final = 64
 """Connections beyond those that are served: enough to tell strangers that the house is full."""
 
@@ -105,6 +107,24 @@ class Arrangement:
     log: Path | None = None
     log_format: str | None = None
     metrics: int | None = None
+
+    def certificates(self) -> dict[str, tuple[datetime, datetime]]:
+        """Return from when and until when each certificate holds that peers are shown, by its word."""
+        tls = self.options.tls
+        shown = {"certificate": tls.certificate, "public-certificate": tls.public_certificate}
+        return {word: certificate_days(path) for word, path in shown.items() if path is not None}
+
+    def certificate_notes(self, now: datetime) -> list[str]:
+        """Return what is to be said of certificates that hold no more, not yet, or not for long."""
+        notes: list[str] = []
+        for word, (start, end) in self.certificates().items():
+            if end <= now:
+                notes.append(f"the {word} expired at {_day(end)}: who checks it does not connect")
+            elif start > now:
+                notes.append(f"the {word} holds from {_day(start)} on: who checks it does not connect before")
+            elif end - now < SOON:
+                notes.append(f"the {word} expires at {_day(end)}: renew the file, and send SIGHUP")
+        return notes
 
     def __post_init__(self) -> None:
         """Refuse what would be met only when somebody comes."""
@@ -332,14 +352,15 @@ class _Arranging:
                 continue
             given = server.words[word][-1]
             try:
-                leaf_hash(path)
+                certificate_days(path)
                 if word == "certificate":
-                    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path, tls.key)
+                    serving_context(tls)
             except TransportError as error:
                 self._fault("serve/file", str(error), given, advice=advice)
-            except OSError as error:
-                reason = f"{path} and its key make no TLS: {error.strerror or error}"
-                self._fault("serve/file", reason, given, advice=advice)
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}Z"
 
 
 def _changed(above: Any, **given: Any) -> Any:

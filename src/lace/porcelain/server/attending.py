@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lace.drive import Observed, PlanChanged, RecordArrived, RecordRejected, RecordsLeft, RoundEnded
 from lace.errors import LaceError, LimitExceeded
-from lace.interlace import InterlaceResult, PreparedPolicyRefused
+from lace.interlace import InterlaceResult, told_error
 from lace.policy import OperandLimits
 from lace.porcelain.exchanges.exchange import ExchangeEnd, Guard
 from lace.porcelain.policies.file import PolicyFile
@@ -215,7 +215,7 @@ class Attending(Guard):
         metrics.add("lace_sent_bytes_total", stream.bytes_sent)
         cause = "failed" if result is None else result.cause.value
         metrics.add("lace_exchanges_total", transport=self.visitor.scheme, cause=cause)
-        error = None if result is None else told_error(result)
+        error = None if result is None else told_error(result.error)
         if error is not None:
             metrics.add("lace_errors_total", code=error.code)
             if isinstance(error, QuotaSpent):
@@ -234,13 +234,6 @@ class Attending(Guard):
             bytes_out=stream.bytes_sent,
             seconds=round(time.monotonic() - self._began, 3),
         )
-
-
-def told_error(result: InterlaceResult) -> LaceError | None:
-    """Return what ended an exchange; of a policy that was refused, why it was."""
-    error = result.error
-    inner = error.__cause__ if isinstance(error, PreparedPolicyRefused) else None
-    return inner if isinstance(inner, LaceError) else error
 
 
 def tell_refusal(metrics: Metrics, error: LaceError) -> None:

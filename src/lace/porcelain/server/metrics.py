@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from threading import Lock
@@ -48,6 +49,9 @@ METRICS: Final = {
     "lace_evaluation_seconds_total": Metric("counter", "Time in evaluations, without waiting for turns"),
     "lace_quota_hits_total": Metric("counter", "How often a limit of ours ended something", ("limit",)),
     "lace_reloads_total": Metric("counter", "Times that the policies were read again", ("outcome",)),
+    "lace_certificate_expires_timestamp_seconds": Metric(
+        "gauge", "When a certificate that peers are shown expires, in seconds since 1970", ("word",)
+    ),
 }
 
 
@@ -65,6 +69,11 @@ class Metrics:
         with self._lock:
             values = self._values[name]
             values[key] = values.get(key, 0) + amount
+
+    def set(self, name: str, value: float, **labels: str) -> None:
+        """Say what a number is from now on."""
+        with self._lock:
+            self._values[name][tuple(labels[label] for label in METRICS[name].labels)] = value
 
     def ask(self, name: str, value: Callable[[], float]) -> None:
         """Let a number be asked for when the page is."""
@@ -122,7 +131,9 @@ async def serve_metrics(port: int, metrics: Metrics) -> AsyncIterator[str]:
         server = await asyncio.start_server(answer, LOOPBACK, port, limit=REQUEST_BYTES)
     except OSError as error:
         where = f"http://{LOOPBACK}:{port}{PATH}"
-        raise NotServed(address=where, reason=error.strerror or str(error)) from error
+        # asyncio puts our own arguments into the words; the number has the system's.
+        reason = str(error) if error.errno is None else os.strerror(error.errno)
+        raise NotServed(address=where, reason=reason) from error
     async with server:
         taken = server.sockets[0].getsockname()[1]
         yield f"http://{LOOPBACK}:{taken}{PATH}"

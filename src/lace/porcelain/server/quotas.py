@@ -31,10 +31,10 @@ class TooMany(LimitExceeded):
 
 
 class QuotaSpent(LimitExceeded):
-    """A peer that has had what it may have in a day."""
+    """A peer that has had what it may have in a day, or would have more with what came."""
 
     code = "serve/quota"
-    text = "{limit}: {who} has had {seen} bytes today, and {bound} is the limit"
+    text = "{limit}: {who} has had {seen} of {bound} bytes today{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,14 @@ class Quotas:
             ("traffic-per-day", bounds.day.traffic, self._traffic[account]),
         ):
             if bound is not None and had >= bound:
-                raise QuotaSpent(limit=limit, who=account, seen=had, bound=bound)
+                raise QuotaSpent(limit=limit, who=account, seen=had, bound=bound, more="")
         if bounds.stored_in_all is not None and self.stored_today + more > bounds.stored_in_all:
             raise QuotaSpent(
                 limit="stored-per-day-in-all",
                 who="everybody",
                 seen=self.stored_today,
                 bound=bounds.stored_in_all,
+                more=_with(more),
             )
 
     def _turn_page(self) -> None:
@@ -159,7 +160,9 @@ class Stay:
             quotas._turn_page()
             had = quotas._stored[self.account]
             if bound is not None and had + size > bound:
-                raise QuotaSpent(limit="stored-per-day", who=self.account, seen=had + size, bound=bound)
+                raise QuotaSpent(
+                    limit="stored-per-day", who=self.account, seen=had, bound=bound, more=_with(size)
+                )
             quotas._check_day(self.account, self._bounds, size)
             quotas._stored[self.account] += size
             quotas.stored_today += size
@@ -195,6 +198,10 @@ class Stay:
 def _check_room(limit: str, who: str, there: int, bound: int) -> None:
     if there >= bound:
         raise TooMany(limit=limit, who=who, seen=there + 1, bound=bound)
+
+
+def _with(more: int) -> str:
+    return f", and {more} more came, which are not stored" if more else ""
 
 
 def _give_back(book: Counter[str], name: str) -> None:

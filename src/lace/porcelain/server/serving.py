@@ -121,8 +121,12 @@ class Serving:
     def reload(self, arrangement: Arrangement) -> int:
         """Go on under another arrangement; return how many open exchanges renegotiate.
 
-        Addresses, certificates and the server's own key stay as they are until it starts again.
+        Certificates are read again, and shown to whoever connects from now on; where one makes no TLS,
+        `BadTls` is raised and nothing changes. Addresses and the server's own key stay until it starts again.
         """
+        renewals = [server.renew(arrangement.options) for server in self._servers]
+        for hold in renewals:
+            hold()
         self.arrangement = arrangement
         return sum([each.arrange_again(arrangement) for each in [*self.attending.values()]])
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from lace.iltp import Address, remote_address
@@ -62,22 +62,36 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
 @asynccontextmanager
 async def serve(address: Address, handler: Handler, options: Options = OPTIONS) -> AsyncIterator[Server]:
     """Serve a ws or wss address; port 0 takes one that is free."""
-    ours = _Ours(address.scheme == "wss", options)
+    secure = address.scheme == "wss"
+    ours = _Ours(secure, options)
 
     async def greet(sock: socket.socket) -> Stream:
+        # Taken once: proofs are bound to what this handshake shows, also where it is renewed meanwhile.
+        shown, options = ours, ours.options
         set_up(sock, options)
-        proven = ours.proven(sock)
-        if ours.context is None:
+        proven = shown.proven(sock)
+        if shown.context is None:
             inner: Stream = SocketStream(sock, proven, 1, options)
         else:
-            inner = await _accept_tls(sock, ours.context, proven, options)
+            inner = await _accept_tls(sock, shown.context, proven, options)
         try:
             return WebSocketStream(inner, await answer_upgrade(inner, options), proven, options)
         except BaseException:
             inner.abort()
             raise
 
+    def prepare(changed: Options) -> Callable[[], None]:
+        # Who serves no wss any more from the next start on may have thrown its certificate away already.
+        renewed = ours if secure and changed.tls.certificate is None else _Ours(secure, changed)
+
+        def take() -> None:
+            nonlocal ours
+            ours = renewed
+
+        return take
+
     async with serve_sockets(address, greet, handler, options) as server:
+        server.prepares(prepare)
         yield server
 
 
@@ -86,6 +100,7 @@ class _Ours:
 
     def __init__(self, secure: bool, options: Options) -> None:
         tls = options.tls
+        self.options = options
         self.context: ssl.SSLContext | None = serving_context(tls) if secure else None
         shown = tls.certificate if secure else tls.public_certificate
         self._certificate = None if shown is None else leaf_hash(shown)

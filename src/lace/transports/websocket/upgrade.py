@@ -6,6 +6,7 @@ in it reaches an exchange, and there is one path and no command.
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 from typing import TypeAlias
 
@@ -28,6 +29,9 @@ from lace.transports.serving import LOG
 from lace.transports.stream import Stream
 
 Protocol: TypeAlias = ClientProtocol | ServerProtocol
+_LOG = LOG.getChild("websocket")
+# "connection open" tells nobody whose: what comes of a handshake is told where the address is known.
+_LOG.setLevel(logging.WARNING)
 WINDOW_BITS = 12
 """4 KiB of context for inflation instead of 32: facts repeat nearby, and a peer's memory is ours."""
 
@@ -41,7 +45,7 @@ async def ask_upgrade(inner: Stream, address: Address, options: Options) -> Clie
         parse_uri(f"{address.scheme}://{address.host}:{address.port}{INTERLACE}"),
         extensions=[deflate] if options.deflate else None,
         max_size=(None, options.frame_bytes),
-        logger=LOG,
+        logger=_LOG,
     )
     protocol.send_request(protocol.connect())
     while protocol.state is State.CONNECTING and protocol.handshake_exc is None:
@@ -63,7 +67,7 @@ async def answer_upgrade(inner: Stream, options: Options) -> ServerProtocol:
         origins=[None, *map(Origin, options.origins)],
         extensions=[deflate] if options.deflate else None,
         max_size=(None, options.frame_bytes),
-        logger=LOG,
+        logger=_LOG,
     )
     came: list[Event] = []
     while not came and protocol.handshake_exc is None:

@@ -1,0 +1,42 @@
+"""A copy of a lace that is in use: its store, and the history beside it.
+
+Rules of this file:
+1. Both files have their names only once they are whole; the store is the last, and makes the folder a lace.
+2. The history is copied after the store, so that it misses nothing that a record of the copy went through.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lace.drive import FileHistory, History
+from lace.porcelain.place import history_file, make_place
+from lace.stores import BackupExists, Progress, SqliteStore, Statistics, file_faults, sync_folder
+
+
+def back_up(store: SqliteStore, history: History, folder: Path, progress: Progress | None) -> Statistics:
+    """Copy a store and the history beside it to a new lace in a folder; return the copy in numbers."""
+    file = make_place(folder)
+    notes = history_file(file)
+    if notes.exists():
+        raise BackupExists(where=str(notes))
+    parts = {each: each.with_name(f"{each.name}.partial") for each in (notes, file)}
+    try:
+        with file_faults(file.parent):
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+        store.backup(parts[file], progress)
+        with SqliteStore(parts[file], create=False) as copy:
+            stats = copy.stats()
+        noted = isinstance(history, FileHistory) and history.backup(
+            parts[notes], store.version(), stats.version
+        )
+        with file_faults(file):
+            if noted:
+                parts[notes].replace(notes)
+            parts[file].replace(file)
+            sync_folder(file.parent)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+    return stats

@@ -1,0 +1,91 @@
+"""Backups of a lace that is in use: the records, what was forgotten, and who got what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lace.drive import FileHistory
+from lace.porcelain import Lace, LaceExists, NoStoreFile, Worth, generate
+from lace.stores import BackupExists, Full
+from tests.porcelain.pairs import End, exchange
+from tests.porcelain.policy_texts import TOWN
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Lace:
+    """A lace of which a record left."""
+    lace = Lace.init(tmp_path / "served")
+    lace.put(b"When is the market?", group="town", app="notes", name="question")
+    exchange(End(lace, TOWN), End())
+    return lace
+
+
+def test_a_backup_is_a_lace_that_knows_why_a_record_left(served: Lace, tmp_path: Path) -> None:
+    question = served.find("//town//notes//question")
+    gone = served.put(b"gone", group="town", app="notes", name="gone")
+    served.forget(gone.id)
+    made = served.backup(tmp_path / "saved")
+    served.put_records(generate(7, 20))  # of later, and of the one that goes on alone
+    with Lace.open(tmp_path / "saved") as saved:
+        assert saved.stat().records == made.records == {"B": 0, "P": 1, "S": 0}
+        assert saved.forgotten() == [gone.id]
+        assert saved.verify().sound
+        assert saved.stat().version.generation != served.stat().version.generation
+        (sending,) = saved.why_sent(question).sendings
+        assert (sending.worth, sending.words) == (Worth.AS_IT_WAS, ())
+        saved.put(b"Saturday.", group="town", app="notes", name="answer")
+        exchange(End(saved, TOWN), End())
+        assert [entry.number for entry in saved.history()] == [2, 1]
+    assert [entry.number for entry in served.history()] == [1]
+
+
+def test_states_that_the_copy_never_had_are_not_taken_for_its_own(
+    served: Lace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = FileHistory.backup
+
+    def later(history: FileHistory, *given: object) -> bool:
+        """Let a record come and leave between the two copies."""
+        served.put(b"Saturday.", group="town", app="notes", name="answer")
+        exchange(End(served, TOWN), End())
+        return copied(history, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FileHistory, "backup", later)
+    served.backup(tmp_path / "saved")
+    with Lace.open(tmp_path / "saved") as saved:
+        question = saved.find("//town//notes//question")
+        worths = [sending.worth for sending in saved.why_sent(question).sendings]
+        assert worths == [Worth.MADE_AGAIN, Worth.AS_IT_WAS]
+
+
+def test_nothing_is_overwritten_and_a_half_copy_is_no_lace(
+    served: Lace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object) -> bool:
+        raise Full(where="history", reason="disk full")
+
+    saved = tmp_path / "saved"
+    with monkeypatch.context() as patch:
+        patch.setattr(FileHistory, "backup", fail)
+        with pytest.raises(Full):
+            served.backup(saved)
+    assert not [*(saved / ".lace").iterdir()]
+    served.backup(saved)
+    with pytest.raises(LaceExists):
+        served.backup(saved)
+    (saved / ".lace" / "store.sqlite").unlink()
+    with pytest.raises(BackupExists, match=r"history\.sqlite"):
+        served.backup(saved)
+
+
+def test_a_lace_without_exchanges_has_no_history_to_copy(tmp_path: Path) -> None:
+    with Lace.init(tmp_path / "quiet") as quiet:
+        quiet.put(b"hello")
+        quiet.backup(tmp_path / "saved")
+    with Lace.open(tmp_path / "saved", read_only=True) as saved:
+        assert not [*saved.history()]
+    with Lace() as memory, pytest.raises(NoStoreFile, match="memory"):
+        memory.backup(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
