@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     name_rows(items)
+
+
+def pytest_collection_finish() -> None:
+    # What was imported and collected stays to the end: nobody has to look through it for garbage again.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

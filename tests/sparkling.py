@@ -14,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+apart = pytest.mark.spark
+"""Marks a test whose Spark runs in a process of its own, so that any worker may run it."""
 MISSING = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
 
 

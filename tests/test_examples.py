@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.sparkling import apart
+
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.sh"))
 ON_SPARK = ("demo.sh",)
 # What it runs is in docs/howto/lake.md as well, which is part of make test.
-JAVAS = [pytest.mark.spark, pytest.mark.slow]
+JAVAS = [apart, pytest.mark.slow]
 
 
 @pytest.mark.net

@@ -17,7 +17,8 @@ from lace.transports import Stream, exchange, serve
 from tests.porcelain.talking import OPEN
 
 LACE = str(Path(sys.executable).with_name("lace"))
-SECONDS = 30.0
+SECONDS = 120.0
+"""How long anybody waits for what has to come, also where the machine has much else to do."""
 
 
 @contextmanager

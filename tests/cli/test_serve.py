@@ -6,12 +6,16 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -19,6 +23,7 @@ import pytest
 from lace.porcelain import Lace, generate
 from lace.transports import make_self_signed
 from tests.cli.conftest import Run, only_read
+from tests.cli.servers import SECONDS
 from tests.porcelain.pairs import OPEN
 from tests.porcelain.policy_texts import ALICE, SELECT_ALL
 from tests.transports.ends import ids
@@ -174,7 +179,7 @@ class Servers:
         """Run something to its end; return its JSON."""
         line = ["lace", "--json", *map(str, argv)]
         done = subprocess.run(
-            line, cwd=self.home, env=self.world, capture_output=True, timeout=60, check=False
+            line, cwd=self.home, env=self.world, capture_output=True, timeout=SECONDS, check=False
         )
         assert code is None or done.returncode == code, done.stderr.decode()
         return json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
@@ -185,12 +190,49 @@ class Servers:
 
     def wait_for(self, event: str, count: int = 1, log: str = "log") -> Any:
         """Wait until the log tells of an event."""
-        for _ in range(2000):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
             found = [each for each in self.events(log) if each["event"] == event]
             if len(found) >= count:
                 return found[-1]
             select.select([], [], [], 0.01)
         raise AssertionError(f"no {event} in {self.events(log)}")
+
+
+@contextmanager
+def holding(path: Path, behind: Path, most: int) -> Iterator[str]:
+    """Stand before a server for one client, and of what it answers pass on so many bytes and no more."""
+    # Who is to be killed in the middle of an exchange must not be able to come to its end before.
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(path))
+        door.listen()
+        carrying = Thread(target=lambda: carry(door.accept()[0], behind, most), daemon=True)
+        carrying.start()
+        yield f"unix:{path}"
+        carrying.join(SECONDS)
+    path.unlink()
+
+
+def carry(near: socket.socket, behind: Path, most: int) -> None:
+    """Carry bytes both ways until one of them has gone."""
+    with near, socket.socket(socket.AF_UNIX) as far, suppress(ConnectionError):
+        far.connect(str(behind))
+        asked = select.poll()
+        asked.register(near, select.POLLIN)
+        asked.register(far, select.POLLIN)
+        while True:
+            for number, event in asked.poll():
+                if number == near.fileno():
+                    if not (data := near.recv(1 << 16)):
+                        return
+                    far.sendall(data)
+                elif event & select.POLLHUP or not (data := far.recv(min(most, 1 << 16))):
+                    return
+                else:
+                    near.sendall(data)
+                    most -= len(data)
+                    if not most:
+                        asked.modify(far, 0)
 
 
 @pytest.fixture
@@ -232,7 +274,7 @@ def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(ser
     child.send_signal(signal.SIGHUP)
     assert servers.wait_for("reloaded")["renegotiating"] == 1
     assert servers.wait_for("round")["sent"] == 500
-    page = urllib.request.urlopen(ready["metrics"], timeout=10).read().decode()
+    page = urllib.request.urlopen(ready["metrics"], timeout=SECONDS).read().decode()
     assert "\nlace_records_sent_total 500\n" in page
     assert '\nlace_reloads_total{outcome="refused"} 1\n' in page
     assert "\nlace_exchanges_open 1\n" in page
@@ -240,11 +282,11 @@ def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(ser
     child.send_signal(signal.SIGTERM)
     servers.wait_for("stopping")
     child.send_signal(signal.SIGTERM)
-    assert child.wait(10) == 130, "the second signal aborts"
+    assert child.wait(SECONDS) == 130, "the second signal aborts"
     assert not (home / "s").exists()
     follower.send_signal(signal.SIGCONT)
     follower.send_signal(signal.SIGINT)
-    follower.wait(10)
+    follower.wait(SECONDS)
 
 
 @pytest.mark.net
@@ -280,7 +322,7 @@ def test_a_reload_takes_renewed_certificates_and_names_what_it_does_not_take(ser
 def test_on_stdio_a_server_ends_as_its_one_exchange_did(servers: Servers) -> None:
     pipes = {"stdin": subprocess.PIPE}
     child = servers.start("serve", "stdio", "--store", "a", "--policy", "open.policy", **pipes)
-    child.communicate(b"no preface at all\n", timeout=30)
+    child.communicate(b"no preface at all\n", timeout=SECONDS)
     assert child.returncode == 5
 
 
@@ -289,18 +331,21 @@ def test_either_side_may_be_killed_and_the_next_exchange_goes_on(servers: Server
     """SIGKILL in the middle of an exchange: what was stored stays, and both come to the same in the end."""
     where = f"unix:{servers.home}/s"
     child, _ = servers.serve(where, "--store", "a", "--policy", "open.policy")
-    client = servers.start("sync", where, "--store", "b", "--policy", "open.policy", log="sync")
-    servers.wait_for("agreed")
-    client.kill()
+    door = servers.home / "door", servers.home / "s", 60_000
+    with holding(*door) as held:
+        client = servers.start("sync", held, "--store", "b", "--policy", "open.policy", log="sync")
+        servers.wait_for("agreed")
+        client.kill()
     assert servers.wait_for("ended")["cause"] in ("peer-lost", "peer-closed")
-    again = servers.start("sync", where, "--store", "b", "--policy", "open.policy", "--json", log="sync")
-    servers.wait_for("agreed", 2)
-    child.kill()
-    assert again.wait(30) in (1, 4, 5)
+    with holding(*door) as held:
+        again = servers.start("sync", held, "--store", "b", "--policy", "open.policy", "--json", log="sync")
+        servers.wait_for("agreed", 2)
+        child.kill()
+    assert again.wait(SECONDS) in (1, 4, 5)
     # The socket of the killed server is taken over.
     last, _ = servers.serve(where, "--store", "a", "--policy", "open.policy", "--once", log="second")
     servers.run("sync", where, "--store", "b", "--policy", "open.policy")
-    assert last.wait(10) == 0
+    assert last.wait(SECONDS) == 0
     with Lace.open(servers.home / "a") as left, Lace.open(servers.home / "b") as right:
         assert left.verify().sound
         assert right.verify().sound

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,32 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-
-APART = """
-import os
-from lace.pipeline import ship_code, start_session
-from tests.pipeline.test_spark import told
-session = start_session("local-cluster[1,1,1024]")
-print(ship_code(session), ship_code(session), *told(session))
-session.stop()
-"""
-
-CONNECTED = """
-import sys
-from lace.pipeline import create_lake, open_lake, ship_code, start_session
-from tests.pipeline.lake.filling import fill
-from tests.pipeline.test_spark import told
-from tests.stores.samples import samples
-from lace.pipeline.lake.fsck import fsck
-session = start_session(remote="local[2]")
-assert start_session() is session
-lake = create_lake(sys.argv[1])
-snapshot = fill(lake, samples(0, 20))
-print(ship_code(session), type(session).__module__, *told(session))
-print(snapshot.frame(session, "records").count(), snapshot.frame(session, "rejects").count())
-print(fsck(lake, session).is_sound)
-session.stop()
-"""
 
 DOOR = """
 import sys
@@ -191,42 +164,6 @@ def test_options_for_java_of_whoever_runs_the_machine_stand_beside_ours(spark: S
 
 def test_the_environment_is_as_it_was_after_the_start(spark: SparkSession) -> None:
     assert "lace-spark-" not in os.environ.get("JAVA_HOME", "")
-
-
-@pytest.mark.spark
-def test_without_java_on_the_machine_executors_of_their_own_run_our_code_quietly(tmp_path: Path) -> None:
-    for name in ("bash", "sh", "dirname", "ps", "env", "cat", "head", "ls"):
-        found = shutil.which(name)
-        if found:
-            (tmp_path / name).symlink_to(found)
-    done = run(APART, PATH=str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    first, second, code, interpreter = done.stdout.split()
-    assert (first, second, interpreter) == ("True", "True", sys.executable)
-    assert ".zip/lace/record/" in code, "the code that was sent is the code that runs"
-    assert done.stderr == ""
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_lake_is_read_over_connect(tmp_path: Path) -> None:
-    # Only so does Spark choose a free port for the server.
-    done = run(CONNECTED, str(tmp_path / "lake"), SPARK_TESTING="1")
-    assert done.returncode == 0, done.stderr
-    about, counts, sound = done.stdout.splitlines()
-    assert about.split()[:2] == ["True", "pyspark.sql.connect.session"]
-    assert (counts, sound) == ("20 0", "True")
-
-
-@pytest.mark.spark
-def test_a_master_that_spark_does_not_know_is_told() -> None:
-    program = (
-        "from lace.pipeline import start_session, CannotStart\n"
-        "try: start_session('nonsense')\n"
-        "except CannotStart as error: print(error)\n"
-    )
-    done = run(program)
-    assert done.stdout.startswith("Spark did not start with nonsense: "), done.stderr
 
 
 def test_an_interrupt_waits_until_spark_has_started_and_a_second_one_does_not() -> None:

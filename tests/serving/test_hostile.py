@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from lace.algebra import EvaluationLimits
 from lace.drive import Item, MemoryHistory, Wired
 from lace.facts import Fact
 from lace.iltp import PREFACE, make_resource
-from lace.interlace import BlockReceived, ExchangeLimits, RecordReceived, RecordsEnded, ResourceReceived
+from lace.interlace import (
+    BlockReceived,
+    ExchangeLimits,
+    Moment,
+    RecordReceived,
+    RecordsEnded,
+    ResourceReceived,
+)
 from lace.policy import OperandLimits
 from lace.porcelain import Terms, open_interlacing, parse_policy
 from lace.record import MARK, make_blob, make_plex, make_seal
@@ -135,12 +143,15 @@ def test_bytes_that_are_no_exchange(script: Script, cause: str, code: str) -> No
 
 @pytest.mark.parametrize(("script", "cause", "code"), SCRIPTS.values(), ids=SCRIPTS)
 def test_whoever_dials_is_told_the_same_of_a_server_that_talks_nonsense(
-    script: Script, cause: str, code: str
+    script: Script, cause: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client meets the bytes of a stranger too: its exchange ends with their name, its lace is whole."""
 
     async def run() -> None:
-        lace = stocked(LEFT)
+        lace, time = stocked(LEFT), asyncio.get_running_loop().time
+        # On the clock of the machine, a loop in a hurry turns idly until real seconds have passed.
+        begin = partial(lace.exchanges.begin, now=lambda: Moment(NOW, time()))
+        monkeypatch.setattr(lace.exchanges, "begin", begin)
 
         @asynccontextmanager
         async def connect(address: str, options: Options) -> AsyncIterator[Stream]:

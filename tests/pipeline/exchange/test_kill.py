@@ -17,6 +17,7 @@ from lace.porcelain import generate
 from tests.pipeline.exchange.live import ids
 from tests.pipeline.exchange.victim import run
 from tests.pipeline.lakes import lake_of
+from tests.sparkling import apart
 
 pytestmark = pytest.mark.net
 
@@ -62,13 +63,13 @@ def kill_and_go_on(tmp_path: Path, seed: int, kills: int, on_spark: int) -> int:
     return at_work
 
 
-@pytest.mark.spark
+@apart
 def test_three_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     assert kill_and_go_on(tmp_path, 1, 3, on_spark=1) > 0
 
 
 @pytest.mark.slow
-@pytest.mark.spark
+@apart
 @pytest.mark.parametrize("seed", range(6))
 def test_thirty_kills_lose_nothing_and_double_nothing(tmp_path: Path, seed: int) -> None:
     kill_and_go_on(tmp_path, 100 + seed, 5, on_spark=4)
