@@ -214,6 +214,18 @@ def test_why_a_record_is_exposed_is_told_by_section() -> None:
     assert [proof and proof.goal for _, proof in told] == [("AllowQueryRecord", ALICE, TOWN_NOTE)] * 2
 
 
+def test_what_one_section_shows_and_another_hides_is_shown_by_neither() -> None:
+    theirs = parse_policy(f"[select]\nSelectHave('{HOME_NOTE}') :- true.\n{SELECT_TOWN}")
+    hiding = f"[select]\n{SELECT_ALL}[expose to anyone]\n{EXPOSE_TOWN}[expose to anyone]\n{EXPOSE_NOTES}"
+    for more in ("", "[expose selected]\n"):
+        rehearsal = Rehearsal(STORE, parse_policy(hiding + more), theirs=theirs)
+        assert rehearsal.why_send(HOME_NOTE) is not None, "the peer names it"
+        assert rehearsal.why_exposed(HOME_NOTE) == []
+        assert len(rehearsal.why_exposed(TOWN_NOTE)) == 2 + bool(more)
+    widened = Rehearsal(STORE, parse_policy(hiding + "[expose union]\n"), theirs=theirs)
+    assert [section.line for section, _ in widened.why_exposed(HOME_NOTE)] == [6]
+
+
 @pytest.mark.parametrize("word", ["[expose selected]", f"[trust {ALICE}]"])
 def test_a_word_that_exposes_a_record_stands_for_a_proof(word: str) -> None:
     text = f"[select]\n{SELECT_ALL}[expose to {BOB}]\n{EXPOSE_NOTES}{word}\n"

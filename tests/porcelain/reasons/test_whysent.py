@@ -285,6 +285,18 @@ def test_each_part_of_a_composed_operand_has_its_rule() -> None:
     }
 
 
+def test_a_helper_that_is_called_like_a_part_is_not_told_as_the_rule_that_selected() -> None:
+    rule = "SelectHave(P) :- Have(P), not Field(P,'Name',_,'a  [b'), c0_SelectHave(P)."
+    odd = f"{rule}\nc0_SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S).\n"
+    for more in ("", f"[select storage]\n{SELECT_ALL}"):
+        left = End(stocked(FIRST), f"[select]\n{odd}{more}[expose selected]\n")
+        exchange(left, End(policy=f"[select]\n{odd}[expose selected]\n"))
+        (sending,) = left.lace.why_sent(FIRST.id).sendings
+        ours, theirs = sending.selected_by
+        assert set(ours) == ({rule, "SelectHave(P) :- Have(P)."} if more else {rule})
+        assert theirs == (rule,)
+
+
 def test_texts_that_do_not_make_their_plan_explain_nothing() -> None:
     left = End(stocked(FIRST), TOWN)
     exchange(left, End())

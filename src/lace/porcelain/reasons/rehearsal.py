@@ -310,10 +310,13 @@ class Rehearsal:
     def why_exposed(self, record: str) -> list[tuple[PolicySection, Proof | None]]:
         """Say by which sections the peer's rules may see a record that is sent; without a proof by a word.
 
-        Whoever is trusted sees everything, and what is sent is selected.
+        Whoever is trusted sees everything, and what is sent is selected. None does where they named it: a
+        section that shows what another one hides lets nobody see it.
         """
         if self._exposure.is_trusted(self.viewer):
             return [(each, None) for each in self.ours.of(TRUST) if self.viewer in (each.header.peers or ())]
+        if self.seen is not None and record not in self.seen:
+            return []
         proofs = [(section, explainer.why(goal)) for section, explainer, goal in self._exposing_one(record)]
         found: list[tuple[PolicySection, Proof | None]] = [pair for pair in proofs if pair[1] is not None]
         return found + [(each, None) for each in self.ours.of(EXPOSE) if each.header.detail == SELECTED]

@@ -53,6 +53,8 @@ CONVERGED: Final = "exchanges"
 _LATE: Final = f"_{SELECT_HAVE.name}"
 _LETS_GO: Final = re.compile(rf"S([0-9]+)\.(AllowSend|{_LATE})")
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
+_ORIGIN: Final = re.compile(r"  \[O[01] of \S+\]$")
+"""The map of sources puts the scope behind a line, which ends with a full stop."""
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
 
 
@@ -304,15 +306,37 @@ def _selected_by(proof: Proof | None, side: int, record: str) -> tuple[tuple[str
     for fact, step in {} if proof is None else proof.steps.items():
         name = _SELECTS.fullmatch(fact[0])
         if isinstance(step, Derived) and name is not None and fact[1:] == (record,):
-            # The map of sources puts the scope behind the line.
-            found[name[1]] = step.rule.line.partition("  [")[0]
+            found[name[1]] = _ORIGIN.sub("", step.rule.line)
 
-    def rules(index: int) -> tuple[str, ...]:
+    def rules(scope: str) -> Iterator[str]:
+        if scope not in found:
+            return
         # What a composed operand says first is only that all of its parts agree.
-        parts = [scope for scope in found if scope.startswith(f"O{index}.")]
-        return tuple(found[each] for each in parts if not any(p.startswith(f"{each}c") for p in parts))
+        parts = _count_parts(found[scope], scope[len("O0.") :])
+        if not parts:
+            yield found[scope]
+        for number in range(parts):
+            yield from rules(f"{scope}c{number}_")
 
-    return rules(side), rules(1 - side)
+    return tuple(rules(f"O{side}.")), tuple(rules(f"O{1 - side}."))
+
+
+def _count_parts(line: str, scope: str) -> int:
+    """Tell how many parts a rule says that all agree; 0 for any other rule, whatever its helpers are called.
+
+    >>> _count_parts("SelectHave(P) :- c0_SelectHave(P), c1_SelectHave(P).", "")
+    2
+    >>> _count_parts("SelectHave(P) :- Have(P), c0_SelectHave(P).", "")
+    0
+    """
+    head, _, body = line.removesuffix(".").partition(" :- ")
+    atoms = body.split(", ")
+    # The parts of ours are told as they were written, those of a peer as it presents them.
+    for prefix in ("", scope):
+        parts = [f"{prefix}c{number}_{SELECT_HAVE.name}(P)" for number in range(len(atoms))]
+        if len(atoms) > 1 and head == f"{prefix}{SELECT_HAVE.name}(P)" and atoms == parts:
+            return len(atoms)
+    return 0
 
 
 def _let_go_by(proof: Proof | None, agreed: Agreement, record: str) -> tuple[Shown, ...]:
