@@ -195,3 +195,60 @@ def test_a_callers_mistake_reaches_only_that_caller(tmp_path: Path) -> None:
         assert not faults
         assert len(mistakes) == 60
         assert store.stats().records["B"] == 180
+
+
+def interrupt_once(monkeypatch: pytest.MonkeyPatch, store: SqliteStore, place: str) -> None:
+    """Let Ctrl-C come once: while this thread waits for its turn, or when it has just got it."""
+    change = store._committer._change
+
+    class Change:
+        def __enter__(self) -> bool:
+            return change.__enter__()
+
+        def __exit__(self, *error: object) -> None:
+            change.__exit__(None, None, None)
+            self.come("turn")
+
+        def wait(self) -> None:
+            self.come("wait")
+
+        def notify_all(self) -> None:
+            change.notify_all()
+
+        def come(self, here: str) -> None:
+            if here == place:
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(store._committer, "_change", Change())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda store: store.put(sample(0)), SqliteStore.vacuum, SqliteStore.close],
+    ids=("put", "vacuum", "close"),
+)
+def test_whoever_is_interrupted_before_the_first_step_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[SqliteStore], object]
+) -> None:
+    store = SqliteStore(tmp_path / "a.lace")
+    interrupt_once(monkeypatch, store, "turn")
+    with pytest.raises(KeyboardInterrupt):
+        use(store)
+    assert not store._committer._leading  # else what follows would wait for ever
+    assert store.put(sample(1)).store_id == 1
+    store.close()
+
+
+def test_upkeep_that_is_interrupted_while_it_waits_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(tmp_path / "a.lace")
+    store._committer._leading = True
+    interrupt_once(monkeypatch, store, "wait")
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    assert not store._committer._waiting_alone  # else what follows would wait for ever
+    store._committer._leading = False
+    assert store.put(sample(1)).store_id == 1
+    store.close()

@@ -101,6 +101,41 @@ def test_a_backup_never_overwrites_and_leaves_nothing_half(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == [NAME, "copy.lace"]
 
 
+def test_of_two_backups_to_one_place_the_first_to_be_whole_gets_the_name(tmp_path: Path) -> None:
+    target = tmp_path / "copy.lace"
+    with SqliteStore(tmp_path / NAME) as store:
+        store.put(sample(1))
+
+        def another(done: int, total: int) -> None:
+            store.backup(target)
+            store.put(sample(2))
+
+        with pytest.raises(BackupExists):
+            store.backup(target, another)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [NAME, "copy.lace"]
+    with SqliteStore(target, read_only=True) as copy:
+        assert [record_id for _, record_id in copy.ids()] == [sample(1).id]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_comes_while_a_backup_is_made_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    target = tmp_path / "copy.lace"
+
+    def refuse(*names: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr("os.link", refuse)
+    with SqliteStore(tmp_path / NAME) as store:
+        with pytest.raises(BackupExists):
+            store.backup(target, lambda done, total: target.write_text("mine") and None)
+        assert target.read_text() == "mine"
+        store.backup(tmp_path / "other.lace")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [NAME, "copy.lace", "other.lace"]
+
+
 def test_vacuum_gives_space_back_and_merges_small_segments(tmp_path: Path) -> None:
     records = [make_blob(b"%d" % n * 100) for n in range(12 * 600)]
     model = Model()

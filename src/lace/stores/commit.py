@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, repeat
+from itertools import accumulate, chain, islice, repeat
 
 import apsw
 
@@ -27,6 +27,9 @@ _INSERT = "INSERT INTO record(id, hash, coordinate, tai, bytes) VALUES (?, ?, ?,
 WIDTHS = (512, 32, 1)
 """So many rows go into one statement. At each step of one SQLite lets other threads go on, and getting back
 in takes until a busy thread is made to stop: row by row, a commit beside it took sixty times as long."""
+TOGETHER_BYTES = 4 << 20
+"""So large are records that share a statement. SQLite copies what it is given, and keeps it until the next
+time: without a bound, a store that took many large records went on holding all of them."""
 _DELETE = "DELETE FROM record WHERE id = ? RETURNING coalesce(length(bytes), 0)"
 
 _stored = partial(tuple.__new__, Stored)  # of a triple; a bulk commit makes a thousand of them
@@ -164,7 +167,7 @@ class Commit:
         if not fresh:
             return
         self._changed = True
-        _insert_rows(self.connection, [*_rows(fresh, self._last + 1)])
+        _insert_rows(self.connection, fresh, self._last + 1)
         self._fresh.update(enumerate(fresh, self._last + 1))
         size = sum([record.size for record in fresh])
         self._last += len(fresh)
@@ -231,13 +234,19 @@ def _rows(records: list[Record], first: int) -> Iterator[tuple[int, str, str | N
             yield number, record.id, coordinate_text(plex.group, plex.app, plex.name), plex.tai, record.raw
 
 
-def _insert_rows(connection: apsw.Connection, rows: Sequence[tuple[object, ...]]) -> None:
+def _insert_rows(connection: apsw.Connection, records: list[Record], first: int) -> None:
+    rows, ends = _rows(records, first), [0, *accumulate([record.size for record in records])]
     at = 0
-    for width in WIDTHS:
+    while at < len(records):
+        width = next(width for width in WIDTHS if width == 1 or _fit_together(ends, at, at + width))
         statement = _INSERT + ", (?, ?, ?, ?, ?)" * (width - 1)
-        while at + width <= len(rows):
-            connection.execute(statement, tuple(chain.from_iterable(rows[at : at + width])))
-            at += width
+        connection.execute(statement, tuple(chain.from_iterable(islice(rows, width))))
+        at += width
+
+
+def _fit_together(ends: list[int], at: int, stop: int) -> bool:
+    """Tell whether there are records up to `stop`, and one statement may hold those from `at` on."""
+    return stop < len(ends) and ends[stop] - ends[at] <= TOGETHER_BYTES
 
 
 def _array(record_ids: Iterable[RecordId]) -> str:

@@ -12,7 +12,8 @@ Rules of this file:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import apsw
@@ -62,45 +63,54 @@ class Committer:
         """Do the work in a transaction, perhaps together with others; return when it is committed."""
         self._connections.require_writer()
         request = _Request(work)
-        with self._change:
-            self._queue.append(request)
-            while (self._leading or self._waiting_alone) and not request.done:
-                self._change.wait()
-            batch: list[_Request[Any]] = []
-            if not request.done:
-                self._leading = True
-                batch, self._queue = self._queue, []
-        if batch:
-            try:
+        batch: list[_Request[Any]] = []
+        try:
+            with self._change:
+                self._queue.append(request)
+                while (self._leading or self._waiting_alone) and not request.done:
+                    self._change.wait()
+                if not request.done:
+                    batch, self._queue = self._queue, []
+                    self._leading = True
+            if batch:
                 self._lead(batch)
-            finally:
+        except BaseException:
+            _fail([r for r in batch if not r.done], Interrupted(where=self._connections.where))
+            raise
+        finally:
+            if batch:
                 self._step_back()
         return self._outcome(request)
 
     def alone(self, work: Callable[[apsw.Connection], T]) -> T:
         """Lend the writing connection, outside of any transaction, with nobody else writing through it."""
-        self._step_forward()
-        try:
-            with self._connections.telling:
-                return work(self._connections.require_writer())
-        finally:
-            self._step_back()
+        with self._turn(), self._connections.telling:
+            return work(self._connections.require_writer())
 
     def close(self) -> None:
         """Close all connections, after the commit that is under way."""
-        self._step_forward()
-        try:
+        with self._turn():
             self._connections.close()
-        finally:
-            self._step_back()
 
-    def _step_forward(self) -> None:
-        with self._change:
-            self._waiting_alone += 1
-            while self._leading:
-                self._change.wait()
-            self._waiting_alone -= 1
-            self._leading = True
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the commit under way, and let nobody begin another one as long as the block lasts."""
+        mine = False
+        try:
+            with self._change:
+                self._waiting_alone += 1
+                try:
+                    while self._leading:
+                        self._change.wait()
+                finally:
+                    # Also where the wait was interrupted: those who let us go first would wait for ever.
+                    self._waiting_alone -= 1
+                    self._change.notify_all()
+                self._leading = mine = True
+            yield
+        finally:
+            if mine:
+                self._step_back()
 
     def _step_back(self) -> None:
         with self._change:
@@ -120,24 +130,20 @@ class Committer:
 
     def _lead(self, batch: list[_Request[Any]]) -> None:
         try:
-            try:
-                connection = self._connections.require_writer()  # perhaps it was closed while we waited
-                self._commit(connection, batch, hopeful=len(batch) == 1)
-            except (apsw.BusyError, StoreError) as error:
+            connection = self._connections.require_writer()  # perhaps it was closed while we waited
+            self._commit(connection, batch, hopeful=len(batch) == 1)
+        except (apsw.BusyError, StoreError) as error:
+            _fail(batch, error)
+        except Exception as error:
+            # Whatever it is, a caller's mistake included, it belongs to one request: each is tried alone.
+            if len(batch) == 1 and not isinstance(error, apsw.ConstraintError):
                 _fail(batch, error)
-            except Exception as error:
-                # Whatever it is, a caller's mistake included, it belongs to one request: each is tried alone.
-                if len(batch) == 1 and not isinstance(error, apsw.ConstraintError):
-                    _fail(batch, error)
-                    return
-                for request in batch:
-                    try:
-                        self._commit(connection, [request], hopeful=False)
-                    except Exception as fault:
-                        _fail([request], fault)
-        except BaseException:
-            _fail([r for r in batch if not r.done], Interrupted(where=self._connections.where))
-            raise
+                return
+            for request in batch:
+                try:
+                    self._commit(connection, [request], hopeful=False)
+                except Exception as fault:
+                    _fail([request], fault)
 
     def _commit(self, connection: apsw.Connection, batch: list[_Request[Any]], *, hopeful: bool) -> None:
         outcomes: list[tuple[Any, Exception | None]] = []

@@ -3,7 +3,7 @@
 Rules of this file:
 1. `verify` reads page by page and pins nothing; what it found rotten is looked at again inside the commit
    that takes it out, because other processes go on working meanwhile.
-2. A backup has its name only once it is whole.
+2. A backup has its name only once it is whole, and never takes it from another file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Protocol
 
 import apsw
@@ -19,6 +20,7 @@ from lace.errors import Unavailable
 from lace.stores.commit import Commit
 from lace.stores.connections import Connections
 from lace.stores.faults import DamagedFile, Telling
+from lace.stores.files import file_faults
 from lace.stores.port import Progress, Rotten, RottenRecord, Statistics, StoreRecordId, Verification, Version
 from lace.stores.reread import reread
 from lace.stores.segments import OUT_OF_ORDER, are_whole, is_true
@@ -134,16 +136,17 @@ def back_up(connections: Connections, target: Path, progress: Progress | None) -
     """Copy one state of the store to a new file; whoever writes meanwhile is not held up."""
     if target.exists():
         raise BackupExists(where=str(target))
-    partial = target.with_name(f".{target.name}.partial")
-    partial.unlink(missing_ok=True)
+    # A name of its own: another backup to this place may be under way.
+    partial = target.with_name(f".{target.name}.{token_hex(8)}.partial")
     try:
         with connections.snapshot() as source:
             # The snapshot begins with the first read; without one the copy would start over at each commit.
             source.execute("SELECT last FROM state").get  # noqa: B018
             with Telling(str(target)):
                 _copy(source, partial, progress)
-        os.replace(partial, target)
-        sync_folder(target.parent)
+        with file_faults(target):
+            _name(partial, target)
+            sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -160,6 +163,19 @@ def _copy(source: apsw.Connection, partial: Path, progress: Progress | None) -> 
         copy.execute("UPDATE state SET generation = lower(hex(randomblob(16)))")
     finally:
         copy.close()
+
+
+def _name(partial: Path, target: Path) -> None:
+    """Give a whole backup its name, unless a file got it meanwhile."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise BackupExists(where=str(target)) from None
+    except OSError:
+        # A file system without links: there is a moment in which another file can still come between.
+        if target.exists():
+            raise BackupExists(where=str(target)) from None
+        os.replace(partial, target)
 
 
 def sync_folder(folder: Path) -> None:
