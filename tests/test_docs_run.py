@@ -29,7 +29,7 @@ from tests.package import modules
 
 ROOT = Path(__file__).parent.parent
 PAPERS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SERVING = {ROOT / "docs" / "howto" / "python.md"}
+SERVING = {ROOT / "README.md", ROOT / "docs" / "howto" / "python.md"}
 """Their Python opens sockets."""
 FENCE = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -75,12 +75,12 @@ from lace.policy.plan import (
 from lace.policy.provenance import Authored, SourceMap
 from lace.policy.reasons import Held, Reasons
 from lace.policy.restriction import Restriction, read_restriction, restrict_like
-from lace.policy.scope import Generated
+from lace.policy.scope import OWN, Generated
 from lace.policy.snapshot import NotOfSnapshot, Resident, Running, Snapshot
 
 __all__ = [
     "MAY_REQUEST", "MAY_SEND", "MERGED_SELECT_ADVERTISED", "MERGED_SELECT_HAVE", "NOTHING_EXPOSED",
-    "OUR_LIMITS", "PEER_LIMITS",
+    "OUR_LIMITS", "OWN", "PEER_LIMITS",
     "ActivePolicy", "Authored", "Compose", "Composed", "Constraint", "Decision", "EqualOrigins",
     "ExchangePlan", "ExposeModule", "Exposure", "ExposureStopped", "Extent", "FlatRules", "ForeignHelper",
     "Generated", "GeneratedName",

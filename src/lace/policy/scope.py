@@ -70,6 +70,10 @@ def scoped(prefix: str, predicate: Predicate) -> Predicate:
     return Predicate(prefix + predicate.name, predicate.arity)
 
 
+OWN: Final = "_own_"
+"""Before the names of a selector's own predicates, in a local module made of it."""
+
+
 def private(predicate: Predicate) -> str:
     """Return the name of a selector's own predicate in a local module made of it; facts keep theirs.
 
@@ -78,7 +82,7 @@ def private(predicate: Predicate) -> str:
     >>> private(Predicate("Viewer", 1)), private(Predicate("Have", 1))
     ('_own_Viewer', 'Have')
     """
-    return predicate.name if predicate in SUPPLIED else f"_own_{predicate.name}"
+    return predicate.name if predicate in SUPPLIED else f"{OWN}{predicate.name}"
 
 
 def scope_rules(

@@ -24,6 +24,7 @@ from lace.engines import Database
 from lace.errors import LaceError
 from lace.facts import Fact, Segment
 from lace.policy import (
+    OWN,
     Compose,
     Composed,
     ExchangePlan,
@@ -50,7 +51,7 @@ EXPLAINED: Final = 10
 """So many sendings are explained, the newest: each may have its own state of the store."""
 CONVERGED: Final = "exchanges"
 """The table of a lake in which two lakes that converge note that they did."""
-_LATE: Final = f"_{SELECT_HAVE.name}"
+_LATE: Final = f"{OWN}{SELECT_HAVE.name}"
 _LETS_GO: Final = re.compile(rf"S([0-9]+)\.(AllowSend|{_LATE})")
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
 _ORIGIN: Final = re.compile(r"  \[O[01] of \S+\]$")
@@ -349,7 +350,7 @@ def _let_go_by(proof: Proof | None, agreed: Agreement, record: str) -> tuple[Sho
             line = step.rule.line.partition("  [")[0]
             if name[2] == _LATE:
                 # A selector that became a restriction: its own rule says more than the step to it.
-                found[int(name[1])] = line.removeprefix("_")
+                found[int(name[1])] = line.removeprefix(OWN)
             else:
                 found.setdefault(int(name[1]), line)
     return tuple(Shown(name_section(sections[index]), line) for index, line in sorted(found.items()))
