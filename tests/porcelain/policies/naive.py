@@ -23,7 +23,7 @@ GROUPS, APPS = "XY", "ab"
 OPEN = ("SelectHave(P) :- Have(P).", "SelectAdvertised(P,S) :- Advertised(P,S).")
 
 # What lowering makes of names, and what belongs to another facet or to another arity.
-_SHARED = ("H", "G", "c0_H", "m0_H", "s0_H", "o2_H", "MergedSelectHave", "AllowSend0", "H_")
+_SHARED = ("H", "G", "c0_H", "m0_H", "s0_H", "o2_H", "MergedSelectHave", "AllowSend0", "H_", "Viewer")
 NAMES = {
     "select": (
         *_SHARED,
