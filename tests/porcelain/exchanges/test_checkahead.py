@@ -42,6 +42,12 @@ def read(each: Unchecked, limits: RecordLimits = LIMITS) -> object:
     return type(record), record.id, record.raw, getattr(record, "extra", ())
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody give a child up that only waits for its turn on a busy machine."""
+    monkeypatch.setattr(checkahead, "ANSWER_SECONDS", PATIENCE)
+
+
 @pytest.fixture(scope="module")
 def ahead() -> Iterator[CheckAhead]:
     """One whose child has started."""
