@@ -151,7 +151,8 @@ class SideFile:
             try:
                 yield Reader(connection)
             finally:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # SQLite itself ends it when the disk fails
+                    connection.execute("ROLLBACK")
 
     @property
     def displaced(self) -> bool:
