@@ -194,6 +194,29 @@ def test_what_was_set_aside_is_kept_for_inspection(tmp_path: Path) -> None:
         behind.close()
 
 
+def test_bytes_that_became_text_are_set_aside_too(tmp_path: Path) -> None:
+    def change_schema(sql: str) -> None:
+        behind = apsw.Connection(str(tmp_path / NAME))
+        behind.execute("PRAGMA writable_schema = ON").fetchall()
+        behind.execute(f"UPDATE sqlite_schema SET sql = {sql} WHERE name = 'record'")
+        behind.close()
+
+    with SqliteStore(tmp_path / NAME) as store:
+        store.put_many(samples(0, 3))
+    change_schema("replace(sql, ') STRICT', ')')")  # as one flipped bit in a page does
+    behind = apsw.Connection(str(tmp_path / NAME))
+    behind.execute("UPDATE record SET bytes = 'text' WHERE id = 2")
+    behind.close()
+    change_schema("sql || ' STRICT'")
+    with SqliteStore(tmp_path / NAME) as store:
+        found = store.verify()
+        assert [(each.record_id, each.store_id) for each in found.rotten] == [(sample(1).id, 2)]
+        assert found.taken
+        assert store.stats().set_aside == 1
+        assert store.put(sample(1)).new
+        assert store.verify().sound
+
+
 def test_what_was_set_aside_goes_when_it_is_forgotten(tmp_path: Path) -> None:
     kept, rotten = samples(0, 2)
     with SqliteStore(tmp_path / "store.sqlite") as store:
