@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,22 @@ def test_a_file_that_is_none_is_as_good_as_nothing(tmp_path: Path, damage: bytes
     kept.close()
 
 
-def test_a_body_that_makes_no_sense_is_no_cursor(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x00nonsense",
+        zlib.compress(b'["Opq_x",null,[]]'),
+        zlib.compress(b'{"source":"Opq_x","fields":null,"claims":{}}'),
+        zlib.compress(b'["Opq_x",null,{"P.a":7}]'),
+        zlib.compress(b"[" * 100_000),
+    ],
+    ids=("noise", "another list", "an object", "no claims", "too deep"),
+)
+def test_a_body_that_makes_no_sense_is_no_cursor(tmp_path: Path, body: bytes) -> None:
     kept = KeptCursors(tmp_path / "cursors.sqlite")
     kept["peer"] = CURSOR
     with kept._file().writing(durable=False) as writer:
-        writer.insert("UPDATE cursor SET body = ?", (b"\x00nonsense",))
+        writer.insert("UPDATE cursor SET body = ?", (body,))
     assert "peer" not in kept
     kept.close()
 

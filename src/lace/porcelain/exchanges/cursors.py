@@ -28,6 +28,9 @@ MOST_BYTES: Final = 64 << 20
 KIND: Final = 0x4C434355
 STEPS: Final = ("CREATE TABLE cursor(key TEXT PRIMARY KEY, met INTEGER NOT NULL, body BLOB NOT NULL) STRICT",)
 
+_NO_CURSOR: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError, zlib.error)
+"""What comes of reading a body that another program wrote, or an accident."""
+
 _log = logging.getLogger("lace.porcelain")
 
 
@@ -55,7 +58,7 @@ class KeptCursors(MutableMapping[str, Cursor]):
                 raise KeyError(key)
             try:
                 cursor = _read(rows[0][0])
-            except (ValueError, TypeError, LookupError, zlib.error):
+            except _NO_CURSOR:
                 raise KeyError(key) from None
             self._known[key] = cursor
             return cursor
