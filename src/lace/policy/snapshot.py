@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, Protocol, TypeGuard, cast
 
 from lace.algebra import Budget, RelationProgram, Result
 from lace.datalog import ADVERTISEMENT_PREDICATES, RUNTIME_PREDICATES
-from lace.errors import LaceError, PolicyError
+from lace.errors import PolicyError
 from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values, View
 from lace.policy.extent import Extent, came_since
 
@@ -313,7 +313,7 @@ class Following:
             result = None if self._running is None else self._go_on(snapshot, given, budget, handed)
             if result is None:
                 result = self._start(snapshot, given, budget, handed)
-        except LaceError:
+        except BaseException:  # whatever it is, what was handed over and what is held may differ now
             self._running = None
             raise
         if result is not self._result:
