@@ -20,6 +20,7 @@ from typing import Any, Final
 from lace.errors import StoreError
 from lace.interlace import Cursor
 from lace.stores import SideFile, is_damaged, set_aside
+from lace.text import are_foreign_record_ids
 
 MOST_PEERS: Final = 64
 MOST_RECORDS: Final = 100_000
@@ -139,11 +140,12 @@ def _read(body: bytes) -> Cursor:
     if not opened.eof:
         raise ValueError("more than a cursor holds")
     source, fields, claims = json.loads(raw)
-    return Cursor(
-        str(source),
-        None if fields is None else frozenset(map(str, fields)),
-        {
-            str(record): tuple((str(name), str(index), str(value)) for name, index, value in claimed)
-            for record, claimed in claims.items()
-        },
-    )
+    if not are_foreign_record_ids([*claims]):
+        # A root tells whether a guess is right; but what is no id lies in no partition, and no root agrees.
+        raise ValueError("claims of something else than records")
+    said = {
+        str(record): tuple((str(name), str(index), str(value)) for name, index, value in claimed)
+        for record, claimed in claims.items()
+    }
+    "".join([text for claimed in said.values() for claim in claimed for text in claim]).encode()  # or raise
+    return Cursor(str(source), None if fields is None else frozenset(map(str, fields)), said)
