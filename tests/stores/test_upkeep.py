@@ -159,6 +159,21 @@ def test_vacuum_gives_space_back_and_merges_small_segments(tmp_path: Path) -> No
         assert store.verify().sound
 
 
+def test_vacuum_beside_a_reader_is_done_and_says_nothing_else(tmp_path: Path) -> None:
+    records = [make_blob(b"%d" % n * 1000) for n in range(300)]
+    with SqliteStore(tmp_path / NAME, wait_seconds=0.05) as store:
+        store.put_many(records)
+        store.remove([record.id for record in records[:290]])
+        writer = store._connections.require_writer()
+        assert writer.execute("PRAGMA freelist_count").get > 0
+        reader = apsw.Connection(str(tmp_path / NAME))
+        reader.execute("BEGIN; SELECT last FROM state").fetchall()
+        store.vacuum()
+        assert writer.execute("PRAGMA freelist_count").get == 0
+        reader.close()
+        assert store.verify().sound
+
+
 def test_statistics_know_the_files(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / NAME) as store:
         store.put_many(samples(0, 600))
