@@ -316,6 +316,19 @@ class StoreContract:
         assert found.checked == 30
         assert store.version() == version
 
+    def test_what_is_removed_while_it_is_verified_is_not_rotten(self, store: Store) -> None:
+        records = [make_blob(b"%d" % number) for number in range(1100)]
+        store.put_many(records)
+
+        def remove(done: int, total: int) -> None:
+            if done == 1024:
+                store.remove([records[1050].id])
+
+        found = store.verify(remove)
+        assert found.rotten == ()
+        assert found.sound
+        assert store.stats().set_aside == 0
+
     # Finding
 
     def test_a_short_id_finds_what_begins_so(self, store: Store) -> None:

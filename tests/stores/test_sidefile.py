@@ -13,6 +13,7 @@ from lace.stores import (
     DamagedFile,
     Forked,
     Full,
+    InputOutput,
     Locked,
     NewerSchema,
     NotAStore,
@@ -157,6 +158,19 @@ def test_faults_of_the_library_are_told(path: Path) -> None:
     file = side(path)
     with pytest.raises(Full), file.writing(durable=False):
         raise apsw.FullError("no room")
+    assert lines(file) == []
+
+
+def test_a_fault_that_ends_the_transaction_of_a_reader_is_told_too(path: Path) -> None:
+    file = side(path)
+
+    def fail() -> None:
+        with file.reading() as reader:
+            list(reader.rows("ROLLBACK"))  # as SQLite itself does when the disk fails
+            raise apsw.IOError("disk I/O error")
+
+    with pytest.raises(InputOutput):
+        fail()
     assert lines(file) == []
 
 

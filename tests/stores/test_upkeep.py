@@ -159,6 +159,21 @@ def test_vacuum_gives_space_back_and_merges_small_segments(tmp_path: Path) -> No
         assert store.verify().sound
 
 
+def test_vacuum_beside_a_reader_is_done_and_says_nothing_else(tmp_path: Path) -> None:
+    records = [make_blob(b"%d" % n * 1000) for n in range(300)]
+    with SqliteStore(tmp_path / NAME, wait_seconds=0.05) as store:
+        store.put_many(records)
+        store.remove([record.id for record in records[:290]])
+        writer = store._connections.require_writer()
+        assert writer.execute("PRAGMA freelist_count").get > 0
+        reader = apsw.Connection(str(tmp_path / NAME))
+        reader.execute("BEGIN; SELECT last FROM state").fetchall()
+        store.vacuum()
+        assert writer.execute("PRAGMA freelist_count").get == 0
+        reader.close()
+        assert store.verify().sound
+
+
 def test_statistics_know_the_files(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / NAME) as store:
         store.put_many(samples(0, 600))
@@ -192,6 +207,29 @@ def test_what_was_set_aside_is_kept_for_inspection(tmp_path: Path) -> None:
             (6, sample(1).id, b"\xbe\xef")
         ]
         behind.close()
+
+
+def test_bytes_that_became_text_are_set_aside_too(tmp_path: Path) -> None:
+    def change_schema(sql: str) -> None:
+        behind = apsw.Connection(str(tmp_path / NAME))
+        behind.execute("PRAGMA writable_schema = ON").fetchall()
+        behind.execute(f"UPDATE sqlite_schema SET sql = {sql} WHERE name = 'record'")
+        behind.close()
+
+    with SqliteStore(tmp_path / NAME) as store:
+        store.put_many(samples(0, 3))
+    change_schema("replace(sql, ') STRICT', ')')")  # as one flipped bit in a page does
+    behind = apsw.Connection(str(tmp_path / NAME))
+    behind.execute("UPDATE record SET bytes = 'text' WHERE id = 2")
+    behind.close()
+    change_schema("sql || ' STRICT'")
+    with SqliteStore(tmp_path / NAME) as store:
+        found = store.verify()
+        assert [(each.record_id, each.store_id) for each in found.rotten] == [(sample(1).id, 2)]
+        assert found.taken
+        assert store.stats().set_aside == 1
+        assert store.put(sample(1)).new
+        assert store.verify().sound
 
 
 def test_what_was_set_aside_goes_when_it_is_forgotten(tmp_path: Path) -> None:

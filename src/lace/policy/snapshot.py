@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, Protocol, TypeGuard, cast
 
 from lace.algebra import Budget, RelationProgram, Result
 from lace.datalog import ADVERTISEMENT_PREDICATES, RUNTIME_PREDICATES
-from lace.errors import LaceError, PolicyError
+from lace.errors import PolicyError
 from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values, View
 from lace.policy.extent import Extent, came_since
 
@@ -324,7 +324,7 @@ class Following:
                 result = self._go_on(snapshot, given, budget, handed)
             if result is None:
                 result = self._start(snapshot, given, budget, handed)
-        except LaceError:
+        except BaseException:  # whatever it is, what was handed over and what is held may differ now
             self._running, self._seen = None, {}
             raise
         if result is not self._result:

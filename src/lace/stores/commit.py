@@ -120,7 +120,9 @@ class Commit:
     def set_aside(self, record_id: RecordId, store_id: int) -> None:
         """Take a rotten record away, but keep its bytes; `verify` found it."""
         self.connection.execute(
-            "INSERT INTO rotten(seq, hash, bytes) SELECT ?, hash, bytes FROM record WHERE id = ?",
+            # A damaged row can hold anything; the table of rotten ones takes bytes.
+            "INSERT INTO rotten(seq, hash, bytes)"
+            " SELECT ?, hash, coalesce(CAST(bytes AS BLOB), x'') FROM record WHERE id = ?",
             (self._last + 1, store_id),
         )
         self._remove_row(record_id, store_id)

@@ -193,8 +193,12 @@ class MemoryStore(RecordFacts):
         rows = self._after(0)
         rotten: list[Rotten] = []
         for done, (number, record) in enumerate(rows, 1):
+            with self._lock:
+                still_there = self._numbers.get(record.id) == number
+                raw = self._bytes.get(record.id)
             try:
-                reread(record.id, self._bytes.get(record.id), _WHERE, check_signature=True)
+                if still_there:
+                    reread(record.id, raw, _WHERE, check_signature=True)
             except RottenRecord as error:
                 rotten.append(Rotten(record.id, number, error.fields["reason"]))
             if progress is not None and (done % _SEGMENT_RECORDS == 0 or done == len(rows)):

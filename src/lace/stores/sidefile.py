@@ -151,7 +151,8 @@ class SideFile:
             try:
                 yield Reader(connection)
             finally:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # SQLite itself ends it when the disk fails
+                    connection.execute("ROLLBACK")
 
     def backup(self, target: Path) -> None:
         """Copy one state of the file to a new one, while others write."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Protocol
@@ -190,7 +191,9 @@ def sync_folder(folder: Path) -> None:
 def vacuum(connection: apsw.Connection) -> None:
     """Write the file again without holes."""
     connection.execute("VACUUM")
-    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    # It is done by now. Where a reader of an older state needs the log, the file shrinks when it is merged.
+    with suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def read_statistics(connections: Connections, facts: int) -> Statistics:

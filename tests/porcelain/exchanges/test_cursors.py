@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from lace.porcelain import ExchangeChoices, KeptCursors, Lace, run_sync
 from lace.porcelain.exchanges import cursors
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, interlacing, notes, stocked
 
-CURSOR = Cursor("Opq_x", frozenset({"Group"}), {"P.a": (("Group", "0", "ü"),), "P.b": ()})
+FIRST, SECOND = f"P.{'a' * 43}.H3", f"P.{'b' * 43}.H3"
+CURSOR = Cursor("Opq_x", frozenset({"Group"}), {FIRST: (("Group", "0", "ü"),), SECOND: ()})
 
 
 def test_a_cursor_is_there_the_next_time(tmp_path: Path) -> None:
@@ -51,11 +53,24 @@ def test_a_file_that_is_none_is_as_good_as_nothing(tmp_path: Path, damage: bytes
     kept.close()
 
 
-def test_a_body_that_makes_no_sense_is_no_cursor(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x00nonsense",
+        zlib.compress(b'["Opq_x",null,[]]'),
+        zlib.compress(b'{"source":"Opq_x","fields":null,"claims":{}}'),
+        zlib.compress(b'["Opq_x",null,{"P.a":7}]'),
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b'["Opq_x",null,{"no id":[]}]'),
+        zlib.compress(b'["Opq_x",null,{"P.%b.H3":[["Group","0","\\ud800"]]}]' % (b"0" * 43)),
+    ],
+    ids=("noise", "another list", "an object", "no claims", "too deep", "no id", "no text"),
+)
+def test_a_body_that_makes_no_sense_is_no_cursor(tmp_path: Path, body: bytes) -> None:
     kept = KeptCursors(tmp_path / "cursors.sqlite")
     kept["peer"] = CURSOR
     with kept._file().writing(durable=False) as writer:
-        writer.insert("UPDATE cursor SET body = ?", (b"\x00nonsense",))
+        writer.insert("UPDATE cursor SET body = ?", (body,))
     assert "peer" not in kept
     kept.close()
 

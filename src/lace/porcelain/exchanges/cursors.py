@@ -20,6 +20,7 @@ from typing import Any, Final
 from lace.errors import StoreError
 from lace.interlace import Cursor
 from lace.stores import SideFile, is_damaged, set_aside
+from lace.text import are_foreign_record_ids
 
 MOST_PEERS: Final = 64
 MOST_RECORDS: Final = 100_000
@@ -27,6 +28,9 @@ MOST_BYTES: Final = 64 << 20
 """What a cursor may grow to when it is read: files are trusted less than memory."""
 KIND: Final = 0x4C434355
 STEPS: Final = ("CREATE TABLE cursor(key TEXT PRIMARY KEY, met INTEGER NOT NULL, body BLOB NOT NULL) STRICT",)
+
+_NO_CURSOR: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError, zlib.error)
+"""What comes of reading a body that another program wrote, or an accident."""
 
 _log = logging.getLogger("lace.porcelain")
 
@@ -55,7 +59,7 @@ class KeptCursors(MutableMapping[str, Cursor]):
                 raise KeyError(key)
             try:
                 cursor = _read(rows[0][0])
-            except (ValueError, TypeError, LookupError, zlib.error):
+            except _NO_CURSOR:
                 raise KeyError(key) from None
             self._known[key] = cursor
             return cursor
@@ -136,11 +140,12 @@ def _read(body: bytes) -> Cursor:
     if not opened.eof:
         raise ValueError("more than a cursor holds")
     source, fields, claims = json.loads(raw)
-    return Cursor(
-        str(source),
-        None if fields is None else frozenset(map(str, fields)),
-        {
-            str(record): tuple((str(name), str(index), str(value)) for name, index, value in claimed)
-            for record, claimed in claims.items()
-        },
-    )
+    if not are_foreign_record_ids([*claims]):
+        # A root tells whether a guess is right; but what is no id lies in no partition, and no root agrees.
+        raise ValueError("claims of something else than records")
+    said = {
+        str(record): tuple((str(name), str(index), str(value)) for name, index, value in claimed)
+        for record, claimed in claims.items()
+    }
+    "".join([text for claimed in said.values() for claim in claimed for text in claim]).encode()  # or raise
+    return Cursor(str(source), None if fields is None else frozenset(map(str, fields)), said)
