@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lace.interlace import Evaluated, EvaluationFailed, NeedEvaluation, Phase, Purpose
+from lace.interlace import Evaluated, Evaluation, EvaluationFailed, NeedEvaluation, Phase, Purpose, request
+from lace.interlace.state import Exchange
 from lace.record import Record, make_plex
 from lace.stores import MemoryStore
 from lace.text import Tai
@@ -127,6 +128,28 @@ def test_what_cannot_be_read_begins_no_round(monkeypatch: pytest.MonkeyPatch) ->
     store.put(note("X", 4))
     assert look(over, 0) > 0
     assert note("u", 2).id in over.pair.ids(1)
+
+
+def test_what_a_peer_asked_for_and_then_brought_itself_is_not_owed_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over = opened([note("u", 1)], [], policies=(GROUP_U, GROUP_U))
+    asks: list[list[str]] = [[note("u", 2).id]]
+    mine = request.requestable
+
+    def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
+        found = mine(exchange, evaluation)
+        return asks.pop() if asks and exchange.settings.index == 1 else found
+
+    monkeypatch.setattr(request, "requestable", requestable)
+    monkeypatch.setattr(request, "lacks_nothing", lambda exchange: False)
+    over.pair.stores[1].put(note("u", 2))
+    look(over, 1)
+    assert over.ends[0].side.fixed_points[-1].held_back_hashes == (note("u", 2).id,)
+    assert note("u", 2).id in over.pair.ids(0)
+    # Else it could learn so when something is stored that it may not see.
+    over.pair.stores[0].put(note("X", 3))
+    assert look(over, 0) == 0
 
 
 def said(seed: int, mode: str) -> list[bytes]:
