@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
-from lace.interlace import Phase
+from lace.interlace import Evaluated, Evaluation, EvaluationFailed, NeedEvaluation, Phase, Purpose, request
+from lace.interlace.state import Exchange
 from lace.record import Record, make_plex
 from lace.stores import MemoryStore
 from lace.text import Tai
@@ -21,7 +23,7 @@ def note(group: str, number: int, *links: Record) -> Record:
     return make_plex(group, "ding", f"n/{number}", Tai("1640995200:000000000"), b"%d" % number, extra)
 
 
-def opened(*records: list[Record], **more: object) -> Wire:
+def opened(*records: list[Record], **more: Any) -> Wire:
     """Begin an open exchange and let it come to its fixed point."""
     over = make_wire(*records, **{"settings": {"stays_open": True}, **more})
     over.begin()
@@ -81,6 +83,73 @@ def test_what_is_stored_in_the_middle_of_a_round_is_looked_at_when_it_is_over() 
     over.ends[0].look()
     over.flow()
     assert len(over.pair.ids(1)) == 3
+
+
+def begin_and_refuse(over: Wire, record: Record) -> None:
+    """Begin a round in which a record is gone for the moment in which the peer asks for it."""
+    host, store = over.ends[0].side.host, over.pair.stores[0]
+    evaluate = host.evaluate
+
+    def evaluate_without(need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        if need.purpose is not Purpose.SERVE:
+            return evaluate(need)
+        store.remove([record.id])
+        try:
+            return evaluate(need)
+        finally:
+            store.put(record)
+
+    store.put(record)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "evaluate", evaluate_without)
+        look(over, 0)
+
+
+def test_what_was_not_available_and_is_back_begins_a_round_though_it_is_advertised_as_before() -> None:
+    over = opened([note("u", 1)], [], policies=(GROUP_U, GROUP_U))
+    begin_and_refuse(over, note("u", 2))
+    assert over.ends[1].side.fixed_points[-1].not_available_hashes == (note("u", 2).id,)
+    assert look(over, 0) > 0
+    assert note("u", 2).id in over.pair.ids(1)
+    over.pair.stores[0].put(note("X", 3))
+    assert look(over, 0) == 0
+
+
+def test_what_cannot_be_read_begins_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = opened([note("u", 1)], [], policies=(GROUP_U, GROUP_U))
+    store = over.pair.stores[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "read_many", lambda ids, most: [None for _ in ids])  # as if all were rotten
+        store.put(note("u", 2))
+        assert look(over, 0) > 0
+        store.put(note("X", 3))
+        assert look(over, 0) == 0
+    # Somebody mended it.
+    store.put(note("X", 4))
+    assert look(over, 0) > 0
+    assert note("u", 2).id in over.pair.ids(1)
+
+
+def test_what_a_peer_asked_for_and_then_brought_itself_is_not_owed_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over = opened([note("u", 1)], [], policies=(GROUP_U, GROUP_U))
+    asks: list[list[str]] = [[note("u", 2).id]]
+    mine = request.requestable
+
+    def requestable(exchange: Exchange, evaluation: Evaluation) -> list[str]:
+        found = mine(exchange, evaluation)
+        return asks.pop() if asks and exchange.settings.index == 1 else found
+
+    monkeypatch.setattr(request, "requestable", requestable)
+    monkeypatch.setattr(request, "lacks_nothing", lambda exchange: False)
+    over.pair.stores[1].put(note("u", 2))
+    look(over, 1)
+    assert over.ends[0].side.fixed_points[-1].held_back_hashes == (note("u", 2).id,)
+    assert note("u", 2).id in over.pair.ids(0)
+    # Else it could learn so when something is stored that it may not see.
+    over.pair.stores[0].put(note("X", 3))
+    assert look(over, 0) == 0
 
 
 def said(seed: int, mode: str) -> list[bytes]:

@@ -231,7 +231,7 @@ class Side:
                     return True  # a round finds out, and says what is wrong
                 need = asking.send(answer.evaluation)
         except StopIteration as end:
-            return bool(end.value)
+            return bool(end.value) or any(self.host.load(self.machine.owed()))
 
     def listen(self) -> None:
         """Count the peer's silence from now on: what came is dealt with."""

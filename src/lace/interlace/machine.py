@@ -69,6 +69,7 @@ from lace.interlace.events import (
     RequestBlock,
     ResourceReceived,
     RoundOver,
+    SendRecords,
     SetupBlock,
     ShutSending,
     StoreFailed,
@@ -145,6 +146,10 @@ class InterlaceMachine:
         if self.phase is not Phase.IDLE:
             raise OutOfTurn(event="a look at the store", phase=self.phase.value)
         return stir.stirs(self._exchange)
+
+    def owed(self) -> SendRecords:
+        """Return what the peer was refused: where the first of it can be read now, a round is called for."""
+        return stir.owed(self._exchange)
 
     def receive(self, event: Event | BlockReceived, now: Moment) -> list[Output]:
         """Take an event; return what there is to do."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from lace.interlace.advertise import need_evaluation
-from lace.interlace.events import Evaluation, NeedEvaluation, Purpose
+from lace.interlace.events import Evaluation, NeedEvaluation, Purpose, SendRecords
 from lace.interlace.request import requestable
 from lace.interlace.state import Exchange
 
@@ -28,3 +28,20 @@ def stirs(exchange: Exchange) -> Generator[NeedEvaluation, Evaluation, bool]:
         return False
     evaluation = yield need_evaluation(exchange, Purpose.REQUEST)
     return bool(requestable(exchange, evaluation))
+
+
+def owed(exchange: Exchange) -> SendRecords:
+    """Return what is advertised, and was held back when the peer asked for it; one of it is enough.
+
+    PROFILE 10: "While its advertisement is unchanged … a not-available one [is] not [asked for again] in the
+    round". So the peer waits for the next, and where the send set is as it was, only this side knows of a
+    reason for one. What cannot be read is none: a rotten record is in the send set as long as it is there.
+    """
+    agreed, round = exchange.agreed, exchange.round
+    found = [each for each in round.held_back if each in agreed.own.ids and each not in round.sent]
+    if found:
+        brought = set(
+            round.received
+        )  # the peer asked for what it has: nobody else's change follows from that
+        found = [each for each in found if each not in brought]
+    return SendRecords(tuple(found), agreed.terms.limits.max_total_transferred_bytes, 1)
