@@ -40,8 +40,7 @@ def owed(exchange: Exchange) -> SendRecords:
     agreed, round = exchange.agreed, exchange.round
     found = [each for each in round.held_back if each in agreed.own.ids and each not in round.sent]
     if found:
-        brought = set(
-            round.received
-        )  # the peer asked for what it has: nobody else's change follows from that
+        # What the peer asked for and then brought itself, it has: nobody else's change follows from that.
+        brought = set(round.received)
         found = [each for each in found if each not in brought]
     return SendRecords(tuple(found), agreed.terms.limits.max_total_transferred_bytes, 1)
