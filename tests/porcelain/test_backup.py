@@ -89,3 +89,24 @@ def test_a_lace_without_exchanges_has_no_history_to_copy(tmp_path: Path) -> None
     with Lace() as memory, pytest.raises(NoStoreFile, match="memory"):
         memory.backup(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_two_backups_to_one_place_do_not_share_files_and_one_of_them_is_refused(
+    served: Lace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied, inner = FileHistory.backup, []
+
+    def meanwhile(history: FileHistory, *given: object) -> bool:
+        """Make a whole backup to the same place in the middle of another one."""
+        if not inner:
+            inner.append("begun")
+            inner.append(served.backup(tmp_path / "saved"))
+        return copied(history, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FileHistory, "backup", meanwhile)
+    with pytest.raises(BackupExists):
+        served.backup(tmp_path / "saved")
+    with Lace.open(tmp_path / "saved") as saved:
+        assert saved.verify().sound
+        assert [entry.number for entry in saved.history()] == [1]
+    assert [each.name for each in (tmp_path / "saved" / ".lace").glob(".*")] == []

@@ -8,10 +8,11 @@ Rules of this file:
 from __future__ import annotations
 
 from pathlib import Path
+from secrets import token_hex
 
 from lace.drive import FileHistory, History
 from lace.porcelain.place import history_file, make_place
-from lace.stores import BackupExists, Progress, SqliteStore, Statistics, file_faults, sync_folder
+from lace.stores import BackupExists, Progress, SqliteStore, Statistics, file_faults, give_name, sync_folder
 
 
 def back_up(store: SqliteStore, history: History, folder: Path, progress: Progress | None) -> Statistics:
@@ -20,11 +21,10 @@ def back_up(store: SqliteStore, history: History, folder: Path, progress: Progre
     notes = history_file(file)
     if notes.exists():
         raise BackupExists(where=str(notes))
-    parts = {each: each.with_name(f"{each.name}.partial") for each in (notes, file)}
+    # Names of their own: another backup to this place may be under way.
+    token = token_hex(8)
+    parts = {each: each.with_name(f".{each.name}.{token}.partial") for each in (notes, file)}
     try:
-        with file_faults(file.parent):
-            for part in parts.values():
-                part.unlink(missing_ok=True)
         store.backup(parts[file], progress)
         with SqliteStore(parts[file], create=False) as copy:
             stats = copy.stats()
@@ -33,8 +33,13 @@ def back_up(store: SqliteStore, history: History, folder: Path, progress: Progre
         )
         with file_faults(file):
             if noted:
-                parts[notes].replace(notes)
-            parts[file].replace(file)
+                give_name(parts[notes], notes)
+            try:
+                give_name(parts[file], file)
+            except BaseException:
+                if noted:
+                    notes.unlink(missing_ok=True)  # ours, and of a store that did not get its name
+                raise
             sync_folder(file.parent)
     finally:
         for part in parts.values():

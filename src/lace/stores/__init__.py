@@ -55,7 +55,7 @@ from lace.stores.sources import (
     look_into,
 )
 from lace.stores.sqlite import NeedsFile, SqliteStore
-from lace.stores.upkeep import BackupExists, sync_folder
+from lace.stores.upkeep import BackupExists, give_name, sync_folder
 
 __all__ = [
     "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
@@ -65,6 +65,6 @@ __all__ = [
     "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts", "Refused",
     "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store",
     "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
-    "file_faults", "find_sources", "id_prefixes", "is_damaged", "is_intact", "look_into", "reread",
-    "set_aside", "sync_folder",
+    "file_faults", "find_sources", "give_name", "id_prefixes", "is_damaged", "is_intact", "look_into",
+    "reread", "set_aside", "sync_folder",
 ]  # fmt: skip

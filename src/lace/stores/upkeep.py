@@ -146,7 +146,7 @@ def back_up(connections: Connections, target: Path, progress: Progress | None) -
             with Telling(str(target)):
                 _copy(source, partial, progress)
         with file_faults(target):
-            _name(partial, target)
+            give_name(partial, target)
             sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
@@ -166,7 +166,7 @@ def _copy(source: apsw.Connection, partial: Path, progress: Progress | None) -> 
         copy.close()
 
 
-def _name(partial: Path, target: Path) -> None:
+def give_name(partial: Path, target: Path) -> None:
     """Give a whole backup its name, unless a file got it meanwhile."""
     try:
         os.link(partial, target)
