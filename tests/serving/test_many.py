@@ -170,12 +170,12 @@ def test_what_is_no_stream_inside_a_websocket_ends_it_and_the_next_is_served() -
                 pass
 
     async def run() -> None:
-        options = Options(deflate=True, frame_bytes=1 << 20)
+        options = Options(deflate=True)
         async with serving(MemoryStore(), "ws:127.0.0.1:0", options=options) as house:
             port = house.addresses[0].port
             for code, messages in (
                 ("transports/text-message", ["A()\n"]),
-                ("transports/bad-frames", [bytes(8 << 20)]),
+                ("iltp/preface", [bytes(8 << 20)]),
                 ("iltp/cr", [bytes([byte]) for byte in PREFACE + b"A()\r\n"]),
             ):
                 await asyncio.to_thread(visit, port, *messages, compression="deflate")

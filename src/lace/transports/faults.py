@@ -91,7 +91,7 @@ class TextMessage(RemoteProtocolError):
 
 
 class BadFrames(RemoteProtocolError):
-    """Bytes that are no WebSocket frames, or frames over a limit."""
+    """Bytes that are no WebSocket frames, or frames that no stream has."""
 
     code = "transports/bad-frames"
     text = "the peer broke the rules of WebSocket: {reason}"

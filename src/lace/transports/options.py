@@ -54,8 +54,6 @@ class Options:
     tls: Tls = field(default_factory=Tls)
     deflate: bool = False
     """Offer and accept permessage-deflate on ws. It costs time and memory, and lets lengths leak secrets."""
-    frame_bytes: int = 16 * MEBIBYTE
-    """The largest WebSocket frame that is taken, after inflation: what one peer can make us hold."""
     origins: tuple[str, ...] = ()
     """Web pages whose scripts may connect; none by default, so that no page reaches a server at home."""
     command: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
         async with asyncio.timeout(options.connect_seconds):
             inner = await _secure(sock, address, context, options)
             try:
-                protocol = await ask_upgrade(inner, address, options)
+                protocol, early = await ask_upgrade(inner, address, options)
             except BaseException:
                 inner.abort()
                 raise
@@ -55,7 +55,7 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
     except BaseException:
         sock.close()
         raise
-    async with lend(WebSocketStream(inner, protocol, inner.proven, options)) as stream:
+    async with lend(WebSocketStream(inner, protocol, inner.proven, options, early)) as stream:
         yield stream
 
 

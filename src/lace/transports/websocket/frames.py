@@ -2,7 +2,8 @@
 
 Rules of this file:
 1. Reading never waits for writing: answers to pings go out beside what is being written.
-2. What a peer can make us hold is one frame, and a bounded number of answers.
+2. What a peer can make us hold is what was read at once, what a little of it inflates to, and a bounded
+   number of answers: not a frame, which is taken as its bytes come.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 
-from websockets.exceptions import InvalidState
+from websockets.exceptions import InvalidState, ProtocolError
+from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
@@ -19,8 +21,11 @@ from lace.transports.faults import BadFrames, PeerGone, PeerSilent, TextMessage
 from lace.transports.options import Options
 from lace.transports.proven import Proven
 from lace.transports.stream import Stream
+from lace.transports.websocket.cutting import Cutter
 from lace.transports.websocket.upgrade import Protocol
 
+INFLATE_BYTES = 512
+"""So much is inflated at a time: at most half a mebibyte, as deflate makes at most 1,032 bytes of one."""
 REPLY_BYTES = 64 << 10
 """So many bytes of answers to pings may wait beside what is being written."""
 LAST_SECONDS = 1.0
@@ -31,10 +36,15 @@ GOOD_CODES = frozenset({CloseCode.NORMAL_CLOSURE, CloseCode.GOING_AWAY, CloseCod
 class WebSocketStream:
     """A stream inside binary messages."""
 
-    def __init__(self, inner: Stream, protocol: Protocol, proven: Proven, options: Options) -> None:
+    def __init__(
+        self, inner: Stream, protocol: Protocol, proven: Proven, options: Options, early: bytes = b""
+    ) -> None:
+        """Begin behind an upgrade, with the frames that came along with its answer."""
         self._inner = inner
         self._protocol = protocol
         self._options = options
+        self._cutter = Cutter(early)
+        self._most = INFLATE_BYTES if protocol.extensions else options.buffer_bytes
         self._out: deque[bytes] = deque()
         self._out_bytes = 0
         self._turn = asyncio.Lock()
@@ -49,7 +59,7 @@ class WebSocketStream:
         protocol, silent = self._protocol, 0.0
         while True:
             try:
-                data = _unwrap(protocol)
+                data = self._unwrap()
             except TextMessage:
                 protocol.fail(CloseCode.UNSUPPORTED_DATA, "binary messages only")
                 await self._say_last()
@@ -77,7 +87,7 @@ class WebSocketStream:
                 continue
             silent = 0.0
             if raw:
-                protocol.receive_data(raw)
+                self._cutter.feed(raw)
                 # A flood of small frames must leave others their turn.
                 await asyncio.sleep(0)
             else:
@@ -113,6 +123,21 @@ class WebSocketStream:
             async with asyncio.timeout(self._options.close_seconds):
                 await self.shut()
         await self._inner.close()
+
+    def _unwrap(self) -> bytes:
+        """Return the next bytes of messages, as far as they came; about a buffer of them."""
+        protocol, pieces, size = self._protocol, [], 0
+        while size < self._options.buffer_bytes and (frames := self._cutter.take(self._most)):
+            protocol.receive_data(frames)
+            data = _payload(protocol)
+            if _has_ended(protocol):
+                reason = "a deflate block that calls itself the last"
+                protocol.fail(CloseCode.PROTOCOL_ERROR, reason)
+                protocol.parser_exc = ProtocolError(reason)
+                break
+            pieces.append(data)
+            size += len(data)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     # Frames that go out: messages, and answers to pings and closes.
 
@@ -154,7 +179,7 @@ class WebSocketStream:
                 await self._send()
 
 
-def _unwrap(protocol: Protocol) -> bytes:
+def _payload(protocol: Protocol) -> bytes:
     """Return what came in binary messages."""
     pieces = []
     for event in protocol.events_received():
@@ -163,6 +188,14 @@ def _unwrap(protocol: Protocol) -> bytes:
         if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.CONT):
             pieces.append(event.data)
     return b"".join(pieces)
+
+
+def _has_ended(protocol: Protocol) -> bool:
+    """Tell whether what is inflated has come to an end, with a block that is marked as the last.
+
+    RFC 7692 lets others follow it. The library would keep all that follows for good and inflate none of it.
+    """
+    return any(each.decoder.eof for each in protocol.extensions if isinstance(each, PerMessageDeflate))
 
 
 def _forget(task: asyncio.Task[None]) -> None:
