@@ -329,3 +329,16 @@ def test_sections_are_those_of_the_policy_that_was_given() -> None:
         ("select", "[select] (renamed.policy:1)"),
         ("expose", "[expose to anyone] (renamed.policy:4)"),
     ]
+
+
+def test_a_rule_that_let_a_record_go_is_told_whole_whatever_its_texts_look_like() -> None:
+    """Where a rule came from is told behind it, in brackets, and a text in it may hold the like."""
+    odd, rules = "town  [S0 of X]", ("Field(P,'Group',_,'town  [S0 of X]')", "Field(P,'Name',_,'a  [b')")
+    sends = "".join(f"[send]\nAllowSend(P) :- Have(P), {rule}.\n" for rule in rules)
+    record = plex("a  [b", odd)
+    left = End(stocked(record), OPEN + sends)
+    exchange(left, End())
+    (sending,) = left.lace.why_sent(record.id).sendings
+    assert [each.rule for each in sending.let_go_by] == [
+        f"AllowSend(P) :- Have(P), {rule}." for rule in rules
+    ]

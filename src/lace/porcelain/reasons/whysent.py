@@ -54,7 +54,7 @@ CONVERGED: Final = "exchanges"
 _LATE: Final = f"{OWN}{SELECT_HAVE.name}"
 _LETS_GO: Final = re.compile(rf"S([0-9]+)\.(AllowSend|{_LATE})")
 _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
-_ORIGIN: Final = re.compile(r"  \[O[01] of \S+\]$")
+_ORIGIN: Final = re.compile(r"  \[\S+ of \S+\]$")
 """The map of sources puts the scope behind a line, which ends with a full stop."""
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
 
@@ -347,7 +347,7 @@ def _let_go_by(proof: Proof | None, agreed: Agreement, record: str) -> tuple[Sho
     for fact, step in {} if proof is None else proof.steps.items():
         name = _LETS_GO.fullmatch(fact[0])
         if isinstance(step, Derived) and name is not None and fact[1:] == (record,):
-            line = step.rule.line.partition("  [")[0]
+            line = _ORIGIN.sub("", step.rule.line)
             if name[2] == _LATE:
                 # A selector that became a restriction: its own rule says more than the step to it.
                 found[int(name[1])] = line.removeprefix(OWN)
