@@ -143,6 +143,7 @@ if TYPE_CHECKING:
         read_policy_text,
         write_policy,
     )
+    from lace.porcelain.policies.operand import NoOperand
     from lace.porcelain.policies.parse import GivenPolicy, check_policy, parse_policy, read_policy
     from lace.porcelain.policies.plan import PlannedExchange, plan_exchange
     from lace.porcelain.policies.ready import NoSuchPolicy, ReadyPolicy, find_ready_policy, ready_policies
@@ -203,7 +204,8 @@ __all__ = [
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
     "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
     "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
-    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoPolicyForPeer", "NoStoreFile",
+    "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoOperand", "NoPolicyForPeer",
+    "NoStoreFile",
     "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",
     "NotAFact", "NotAPredicate", "NotAReference", "NotATime", "NotAVisitor", "NotBegun", "NotDerived",
     "NotForExchanges", "NotInFull", "NothingThere", "NothingToBackUp", "NothingToImport", "OpenToOthers",
@@ -266,6 +268,7 @@ _ROOMS = {
         "PolicyFile", "PolicyFileTooBig", "PolicyRefused", "PolicySection", "SectionHeader",
         "ToProvenPeers", "read_policy_text", "write_policy",
     ),
+    "policies.operand": ("NoOperand",),
     "policies.parse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
     "policies.plan": ("PlannedExchange", "plan_exchange"),
     "policies.trial": ("CaseOutcome", "try_policy"),

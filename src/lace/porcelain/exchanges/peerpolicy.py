@@ -14,34 +14,27 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from lace.datalog import SELECT_HAVE, Const, Program
+from lace.datalog import SELECT_HAVE
 from lace.drive import InForce, Role, Section
 from lace.errors import LaceError, PolicyError
-from lace.facts import Predicate, write_constant
 from lace.policy import (
     ActivePolicy,
     Module,
     NothingToPresent,
-    compose_selectors,
-    read_module,
     read_restriction,
     restrict_like,
 )
 from lace.porcelain.exchanges.history import policy_in_force
-from lace.porcelain.policies.file import RECEIVE, SELECT, PolicyFile, PolicySection, is_proven
+from lace.porcelain.policies.file import PolicyFile, PolicySection, is_proven
+from lace.porcelain.policies.operand import NOBODY, make_operand
 from lace.porcelain.policies.parse import GivenPolicy, given_policy
 from lace.text import LacegramId, Verifier
 
-NOBODY: Final = "a peer that proves nothing"
-ADVERTISED_FIELD: Final = Predicate("AdvertisedField", 5)
-EVERY: Final = ""
-"""Stands for all fields: a rule reads them under a name that it does not know."""
-WIDEST: Final = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
 ASKS_FOR_NOTHING: Final = read_restriction(
     "AllowRequest(P,S) :- Advertised(P,S), not Advertised(P,S).", "request"
 )
@@ -145,48 +138,10 @@ def present(
     """Return what is presented to a peer that is known, or may only prove later who it is."""
     book = PolicyBook(policy) if isinstance(policy, PolicyFile) else policy
     if known is not None:
-        policies = [book.policy(known)]
-        sections = list(policies[0].select_sections(known))
-        if not sections:
-            raise NothingToPresent(peer=known)
-        late: list[PolicySection] = []
+        made = make_operand([book.policy(known)], known, operation)
     else:
         policies = book.policies()
-        only = book.default if len(policies) == 1 else None
-        sections = [] if only is None else list(only.select_sections(None))
-        known_ids = {each.module.id for each in sections}
-        late = [
-            section for each in policies for section in each.of(SELECT) if section.module.id not in known_ids
-        ]
-    parts = [section.module for section in sections]
-    receive = [section.restriction.program for each in policies for section in each.of(RECEIVE)]
-    asking = _asking(parts, [*receive, *(each.module.program for each in late)])
-    chosen = [*parts, *filter(None, (asking, operation))]
-    ids = frozenset(each.id for each in parts)
-    return Presented(book, compose_selectors(chosen).module, ids, asking, operation)
-
-
-def _asking(parts: list[Module], others: list[Program]) -> Module | None:
-    """Return a selector of everything that has fields advertised which rules of ours read besides.
-
-    None where the parts of an operand ask for all of them already.
-    """
-    asked, needed = _fields_of(each.program for each in parts), _fields_of(others)
-    missing = set() if EVERY in asked else {EVERY} if EVERY in needed else needed - asked
-    if parts and not missing:
-        return None
-    names = ["N" if name == EVERY else write_constant(name) for name in sorted(missing)]
-    rules = [f"Asked(P,S) :- AdvertisedField(P,S,{name},_,_)." for name in names]
-    return read_module("\n".join([WIDEST, *rules]))
-
-
-def _fields_of(programs: Iterable[Program]) -> set[str]:
-    """Return the names of the advertised fields that programs read."""
-    terms = [
-        atom.terms[2]
-        for program in programs
-        for rule in program.rules
-        for atom in rule.mentions()
-        if atom.predicate == ADVERTISED_FIELD
-    ]
-    return {term.value if isinstance(term, Const) else EVERY for term in terms}
+        made = make_operand(
+            policies, operation=operation, stranger=book.default if len(policies) == 1 else None
+        )
+    return Presented(book, made.module, made.parts, made.asking, operation)

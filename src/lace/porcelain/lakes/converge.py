@@ -22,10 +22,10 @@ from lace.policy import NothingToPresent
 from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanges.history import note_exchange, open_history
-from lace.porcelain.exchanges.peerpolicy import NOBODY
 from lace.porcelain.lace import Lace
 from lace.porcelain.lakes.joined import lake_history_file
 from lace.porcelain.policies.file import PolicyFile
+from lace.porcelain.policies.operand import NOBODY
 from lace.porcelain.policies.parse import GivenPolicy, given_policy
 from lace.text import Verifier
 

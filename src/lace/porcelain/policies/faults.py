@@ -49,7 +49,9 @@ FAULTS: Final = {
         "{section} has no rules of its own", "rules stand below [select], [expose to …], [send] or [receive]"
     ),
     "policy/sections": Wording("this is section {seen}", "a policy has at most {bound} of them"),
-    "policy/composed": Wording("the [select] sections together are no operand: {reason}", "{advice}"),
+    "policy/composed": Wording(
+        "what would be presented to {peer} is no operand: {reason}", "in it are {parts}; {advice}"
+    ),
     "policy/case": Wording("{reason}", "a case reads: send NAME: Group 'town', Name 'first'"),
     FlatRules.code: Wording(
         "a rule outside of every section",

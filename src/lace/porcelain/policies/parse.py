@@ -9,8 +9,10 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from os.path import exists
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -36,8 +38,8 @@ from lace.policy import (
     ModuleRefused,
     NothingToPresent,
     SelectedNotExposable,
-    compose_selectors,
     read_restriction,
+    restrict_like,
 )
 from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.policies.faults import as_refusal, find_fault, placed
@@ -59,6 +61,7 @@ from lace.porcelain.policies.file import (
     refuse_policy,
 )
 from lace.porcelain.policies.hidden import find_hiding
+from lace.porcelain.policies.operand import NoOperand, check_carried, late_sections, make_operand
 from lace.porcelain.rules.layout import COMMENT, Block, cut_blocks, join_blocks
 from lace.text import Verifier, parse_verifier
 
@@ -387,14 +390,7 @@ def _check_whole(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnostic]
     if not selects:
         yield find_fault(NothingToPresent.code)
         return
-    try:
-        compose_selectors(section.module for section in selects)
-    except InvalidLacegram as error:
-        reason, advice = error.diagnostics[0].message, error.diagnostics[0].note
-        yield find_fault("policy/composed", *_at(lines, selects[-1].line - 1), reason=reason, advice=advice)
-    except LaceError as error:
-        line, at = _at(lines, selects[-1].line - 1)
-        yield placed(error.code, str(error), "change one of the [select] sections", line, at)
+    yield from _check_operands(policy, lines)
     for section in policy.of(EXPOSE):
         if section.header.detail == SELECTED and any(
             each.module.reads_advertisements((SELECT_HAVE,)) for each in selects
@@ -405,3 +401,50 @@ def _check_whole(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnostic]
     hiding = find_hiding(policy)
     if hiding is not None:
         yield find_fault("policy/hidden-not-held", *_at(lines, hiding.line - 1), section=hiding.header)
+
+
+def _check_operands(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnostic]:
+    """Make what would be presented to every peer that the policy tells apart, and what narrows it later."""
+    selects = policy.of(SELECT)
+    peers = sorted({peer for section in selects for peer in section.header.peers or ()})
+    # Peers whom the same sections are for are presented the same.
+    alike = {tuple(each.line for each in policy.select_sections(peer)): peer for peer in reversed(peers)}
+    for peer in (None, *reversed(alike.values())):
+        try:
+            made = make_operand([policy], peer, stranger=policy)
+            check_carried(made.module, peer)
+        except NoOperand as error:
+            chosen = policy.select_sections(peer) or selects
+            values = {name: error.fields[name] for name in ("peer", "reason", "parts", "advice")}
+            yield find_fault(error.code, *_at(lines, chosen[-1].line - 1), **values)
+            return
+        except LaceError as error:
+            line, at = _at(lines, selects[-1].line - 1)
+            yield placed(error.code, str(error), "change one of the [select] sections", line, at)
+            return
+        shown = [each for each in policy.of(EXPOSE) if each.header.detail == SELECTED]
+        if shown and policy.select_sections(peer):
+            yield from _check_made(shown[0], lines, partial(_expose_own, policy, peer))
+    presented = frozenset(each.module.id for each in policy.select_sections(None))
+    for section in late_sections([policy], presented):
+        if section.module.reads_advertisements((SELECT_HAVE,)):
+            continue  # whoever it is for has to be known before, and then nothing is made of it
+        yield from _check_made(section, lines, partial(restrict_like, section.module))
+
+
+def _expose_own(policy: PolicyFile, peer: Verifier | None) -> None:
+    # What cannot be exposed at all is told by itself.
+    with suppress(SelectedNotExposable):
+        policy.active(peer)
+
+
+def _check_made(
+    section: PolicySection, lines: list[bytes], make: Callable[[], object]
+) -> Iterator[Diagnostic]:
+    """Find out that a module of our own, which is made of what a section selects, would have too many rules."""
+    try:
+        make()
+    except InvalidLacegram as error:
+        first = error.diagnostics[0]
+        message = f"what {section.header} selects becomes a module with one rule more: {first.message}"
+        yield placed("policy/composed", message, "say the same in fewer rules", *_at(lines, section.line - 1))
