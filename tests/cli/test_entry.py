@@ -274,6 +274,38 @@ def test_an_empty_path_is_not_the_current_folder(lace: Run, home: Path, words: l
     assert lace("ls", "-q").lines == []
 
 
+PRESSED_AGAIN = """
+import atexit, os, signal, sys
+from lace.cli import entry
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+def pressed(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+def note(*given, really=entry.Output.note):
+    pressed()
+    really(*given)
+
+entry._run, entry.Output.note = interrupted, note
+if "at exit" in sys.argv:
+    atexit.register(pressed)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+sys.exit(entry.main())
+"""
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("more", [[], ["at exit"]])
+def test_keys_that_are_pressed_again_change_nothing_about_the_end(more: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PRESSED_AGAIN, *more], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        130,
+        b"lace: interrupted; whatever was reported stored is stored\n",
+    )
+
+
 def test_an_interrupted_command_tells_programs_in_json(lace: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -3,7 +3,8 @@
 Rules of this file:
 1. An error of ours is one sentence with its code on stderr, never a traceback. Anything else is a bug, and
    is shown as one.
-2. Interrupted is 130, with a word about what is stored. A reader that went away is 141, without a word.
+2. Interrupted is 130, with a word about what is stored, however often the keys are pressed. A reader that
+   went away is 141, without a word.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from errno import EBADF
@@ -102,7 +104,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LaceError as error:
         return _fail(out, error)
     except KeyboardInterrupt:
-        return _interrupted(out)
+        if argv is not None:
+            return _interrupted(out)
+        # Pressed again: while it is told nothing changes, and whatever is waited for after that is let go.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = _interrupted(out)
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+        return code
     except BrokenPipeError:
         _drop_stdout()
         return BROKEN_PIPE
