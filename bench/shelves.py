@@ -99,6 +99,9 @@ class Shelf:
     def remember(self, cursor: Cursor | None) -> None:
         """Remember nothing."""
 
+    def share_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Share nothing."""
+
     def keep_hashed(self, own: OwnAdvertisements | None) -> None:
         """Keep nothing."""
 

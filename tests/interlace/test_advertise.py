@@ -188,13 +188,17 @@ def test_what_another_exchange_hashed_says_nothing_of_its_own(
     def begin() -> OwnAdvertisements:
         return OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
 
-    earlier, taken, fresh = begin(), begin(), begin()
+    earlier, taken, fresh, beside = begin(), begin(), begin(), begin()
     for numbers in before:
         earlier.update(decided(numbers))
         if mirrored:
             earlier.mirror.summary("")
         earlier.tree.summaries(2)
-    taken.take_over(earlier)
+    shared = earlier.hashed()
+    assert (shared is None) is (not before or not before[-1])
+    if shared is not None:
+        taken.take_over(shared)
+        beside.take_over(shared)
     assert taken.ids == frozenset()
     for own in (taken, fresh):
         assert own.update(decided(now)) is bool(now)
@@ -205,6 +209,15 @@ def test_what_another_exchange_hashed_says_nothing_of_its_own(
     assert taken.claims_of(taken.ids, "Opq_a") == fresh.claims_of(fresh.ids, "Opq_a")
     if now:
         assert taken.mean_bytes == fresh.mean_bytes
+    # Whoever had it before, or has it too, still has what it had.
+    for own in (earlier, beside):
+        alone = begin()
+        last = decided(before[-1] if before else frozenset())
+        own.update(last), alone.update(last)
+        for length in range(3):
+            assert own.tree.summaries(length) == alone.tree.summaries(length)
+            assert own.mirror.summaries(length) == alone.mirror.summaries(length)
+        assert own.claims_of(own.ids, "Opq_a") == alone.claims_of(alone.ids, "Opq_a")
 
 
 class Unreadable(Decided):
@@ -227,18 +240,59 @@ def test_what_was_hashed_in_part_or_for_others_is_not_taken_over() -> None:
     other.update(Decided([record], [record]))
     narrow.update(Decided([record], [record]))
     own = begin()
-    for each in (broken, other, narrow):
-        own.take_over(each)
+    assert broken.hashed() is None
+    for each in (other, narrow):
+        shared = each.hashed()
+        assert shared is not None
+        own.take_over(shared)
         assert len(own.tree) == 0
+        assert not own.join(shared)
     own.update(Decided([record], [record]))
-    later = begin()
-    later.take_over(own)
-    assert len(later.tree) == 1
-    nobody = begin()
-    nobody.take_over(own)
-    assert len(nobody.tree) == len(own) == 0, "one has it at a time"
+    shared = own.hashed()
+    assert shared is not None
+    later, beside = begin(), begin()
+    for each in (later, beside):
+        each.take_over(shared)
+        assert len(each.tree) == 1
+        assert each.hashed() is shared, "nobody has said anything yet"
     assert later.update(Decided()) is False, "what it took over was never said"
     assert len(later.tree) == len(later.mirror) == 0
+    assert len(beside.tree) == len(own.tree) == 1
+    assert later.hashed() is None
+
+
+def test_exchanges_that_hold_the_same_hold_it_together_until_one_changes() -> None:
+    """Many follow one server: what is said to them is hashed once and takes room once."""
+    ids = [make_blob(b"%d" % number).id for number in range(400)]
+
+    def begin(count: int) -> OwnAdvertisements:
+        own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+        own.update(Decided(ids[:count], ids[:count]))
+        own.tree.summaries(1), own.mirror.summaries(1)
+        return own
+
+    first, second, behind = begin(399), begin(399), begin(300)
+    assert first.is_worth_sharing
+    shared = first.hashed()
+    assert shared is not None
+    assert not first.is_worth_sharing
+    assert second.join(shared)
+    assert not second.is_worth_sharing
+    assert not behind.join(shared)
+    bucket = ids[0][2:4]
+    for one, other in ((first.tree, second.tree), (first.mirror, second.mirror)):
+        assert one.under(bucket) is other.under(bucket)
+        assert one.under(bucket) is not behind.tree.under(bucket)
+    second.update(Decided(ids, ids))
+    assert not second.is_worth_sharing, "one of four hundred"
+    for own, count in ((first, 399), (second, 400)):
+        alone = begin(count)
+        for length in range(4):
+            assert own.tree.summaries(length) == alone.tree.summaries(length)
+            assert own.mirror.summaries(length) == alone.mirror.summaries(length)
+    assert first.tree.under(ids[399][2:4]) is not second.tree.under(ids[399][2:4])
+    assert shared.ids == set(ids[:399])
+    assert len(shared.tree) == len(shared.mirror) == 399
 
 
 def test_what_may_be_sent_before_it_is_there_is_advertised_when_it_is_stored() -> None:

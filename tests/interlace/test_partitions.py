@@ -167,3 +167,71 @@ def test_what_one_set_keeps_sorted_another_takes_over_where_it_holds_the_same(
         assert each.summary("") == Partitions({**entries, **new}).summary("")
         each.change({}, new)
     assert one.summary("") == other.summary("") == Partitions(entries).summary("")
+
+
+@pytest.mark.parametrize("large", [0, 512], ids=["kept sorted", "sorted each time"])
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.sampled_from(["change", "copy", "share"]),
+            st.lists(st.integers(0, 60), max_size=9),
+            st.lists(st.integers(0, 60), max_size=9),
+            st.integers(0, 2),
+        ),
+        max_size=12,
+    )
+)
+def test_sets_that_hold_something_together_change_each_for_itself(
+    large: int, steps: list[tuple[int, str, list[int], list[int], int]]
+) -> None:
+    sets, models = [Partitions() for _ in range(4)], [dict[str, bytes]() for _ in range(4)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lace.interlace.partitions._LARGE", large)
+        patch.setattr("lace.interlace.merkle._LARGE", 4)
+        for at, step, added, removed, length in steps:
+            other = (at + 1) % 4
+            if step == "change":
+                new = {record(each): make_entry(digest(b"claims of %d" % each)) for each in added}
+                gone = [record(each) for each in removed]
+                sets[at].change(new, gone)
+                models[at] = {each: models[at][each] for each in models[at] if each not in gone} | new
+            elif step == "copy":
+                sets[other], models[other] = sets[at].copy(), dict(models[at])
+            else:
+                alike = [
+                    prefix
+                    for prefix in {prefix_of(each, length) for each in models[at]}
+                    if {each for each in models[at].items() if each[0][2:].startswith(prefix)}
+                    == {each for each in models[other].items() if each[0][2:].startswith(prefix)}
+                ]
+                sets[at].share(sets[other], alike)
+            sets[at].summaries(length)
+        for found, model in zip(sets, models, strict=True):
+            fresh = Partitions(model)
+            assert (len(found), found.under("")) == (len(model), model)
+            for length in range(4):
+                assert found.summaries(length) == fresh.summaries(length)
+
+
+def test_what_is_held_together_takes_room_once_and_a_change_copies_one_bucket() -> None:
+    entries = {record(each): make_entry(digest(b"%d" % each)) for each in range(300)}
+    for in_parts in (False, True):
+        one = Partitions(entries)
+        if in_parts:
+            one.summaries(1)
+        other, third = one.copy(), Partitions(entries)
+        if in_parts:
+            third.summaries(1)
+        third.share(one, ("",))
+        parts = sorted({prefix_of(each, 2) for each in entries}) if in_parts else [""]
+        assert all(one.under(part) is other.under(part) is third.under(part) for part in parts)
+        gone = record(7)
+        other.change({}, [gone, "B.none.H3"])
+        assert [part for part in parts if one.under(part) is not other.under(part)] == [
+            prefix_of(gone, 2) if in_parts else ""
+        ]
+        assert gone in one
+        assert gone not in other
+        third.change({}, ["B.none.H3"])
+        assert all(one.under(part) is third.under(part) for part in parts)

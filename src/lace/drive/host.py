@@ -169,17 +169,24 @@ class Host:
         self._key = key
         cursor = None if self._cursors is None or key is None else self._cursors.get(key)
         self._subject = (agreed.plan.id, agreed.side, agreed.peer)
-        return Prepared(cursor, self._send_sets.take(self._subject))
+        return Prepared(cursor, self._send_sets.find(self._subject))
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised for the next exchange on this link."""
         if cursor is not None and self._cursors is not None and self._key is not None:
             self._cursors[self._key] = cursor
 
+    def share_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Hold what is hashed in an exchange that goes on together with others like it."""
+        if own is not None and self._subject is not None:
+            known = self._send_sets.find(self._subject)
+            if known is None or not own.join(known):
+                self._send_sets.share(self._subject, own.hashed())
+
     def keep_hashed(self, own: OwnAdvertisements | None) -> None:
         """Keep what was hashed in an exchange that is over for the next one like it."""
         if own is not None and self._subject is not None:
-            self._send_sets.keep(self._subject, own)
+            self._send_sets.keep(self._subject, own.hashed())
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         """Evaluate the policy over the store as it is now."""

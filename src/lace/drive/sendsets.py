@@ -1,25 +1,29 @@
-"""Send sets as one exchange hashed them, kept for the next one like it (050, Advertise).
+"""Send sets as exchanges hashed them, for others like them (050, Advertise).
+
+    one follows      hashes a million advertisement records, under its source and under the peer's
+    ninety more do   begin with what that one hashed, and hold it together with it
 
 The root over 100,000 advertisement records takes a third of a second, and as much again what the peer would
-make of them. Whoever exchanges again under the same plan says nearly the same.
+make of them. Whoever exchanges again, or beside others, under the same plan says nearly the same.
 
 Rules of this file:
 1. What is kept are hashes and no decision: the first evaluation of an exchange decides what is in its send
    set, and whatever else is kept is taken out before anything is said.
-2. One exchange has a set at a time. Another that begins meanwhile hashes for itself, and the last one that
-   ends is kept.
-3. A peer chooses plans and fields, so both the sets and what is in them are bounded. What was kept longest
-   goes first, and what would not fit, or holds nothing, is not kept at all.
+2. What an exchange that goes on began with, or gave to others, stays as long as it does, whatever it weighs:
+   it holds it anyway.
+3. A peer chooses plans and fields, so what is kept beyond that is bounded, both the sets and what is in them.
+   What nobody asked for longest goes first, and what would not fit, or holds nothing, is not kept at all.
 4. How soon a first block comes tells a peer whether somebody under its plan was here lately, and no more.
-5. What a removed record claimed stays in memory until its set is used again, or goes.
+5. What a removed record claimed stays in memory until its set is made anew, or goes.
 """
 
 from __future__ import annotations
 
 from threading import Lock
 from typing import Final
+from weakref import WeakValueDictionary
 
-from lace.interlace import OwnAdvertisements
+from lace.interlace import Hashed
 from lace.text import Verifier
 
 KEPT_WEIGHT: Final = 200_000
@@ -37,30 +41,42 @@ class SendSets:
         """Keep so much of so many sets."""
         self._most = most
         self._sets = sets
-        self._kept: dict[Subject, tuple[OwnAdvertisements, int]] = {}
+        self._kept: dict[Subject, tuple[Hashed, int]] = {}
         """With the weight of each."""
         self._weight = 0
+        self._held: WeakValueDictionary[Subject, Hashed] = WeakValueDictionary()
+        """What is kept, and what exchanges hold that go on."""
         self._lock = Lock()
 
-    def take(self, subject: Subject) -> OwnAdvertisements | None:
-        """Return what was kept, and keep it no longer."""
+    def find(self, subject: Subject) -> Hashed | None:
+        """Return what was hashed last under a plan, as far as it is still there."""
         with self._lock:
-            return self._drop(subject)
+            found = self._held.get(subject)
+            if subject in self._kept:
+                self._kept[subject] = self._kept.pop(subject)  # asked for last
+            return found
 
-    def keep(self, subject: Subject, own: OwnAdvertisements) -> None:
-        """Keep what an exchange hashed that is over."""
-        weight = own.weight
-        if not 0 < weight <= self._most:
+    def share(self, subject: Subject, hashed: Hashed | None) -> None:
+        """Take what an exchange hashed that goes on, in the place of what was there under its plan."""
+        if hashed is not None and hashed.ids:
+            with self._lock:
+                self._drop(subject)
+                self._held[subject] = hashed
+            self.keep(subject, hashed)
+
+    def keep(self, subject: Subject, hashed: Hashed | None) -> None:
+        """Take what an exchange hashed that is over, in the place of what was there, where it can be kept."""
+        weight = 0 if hashed is None else hashed.weight
+        if hashed is None or not 0 < weight <= self._most:
             return
-        own.rest()
         with self._lock:
             self._drop(subject)
-            self._kept[subject] = own, weight
+            self._held[subject] = hashed
+            self._kept[subject] = hashed, weight
             self._weight += weight
             while self._weight > self._most or len(self._kept) > self._sets:
                 self._drop(next(iter(self._kept)))
 
-    def _drop(self, subject: Subject) -> OwnAdvertisements | None:
-        own, weight = self._kept.pop(subject, (None, 0))
+    def _drop(self, subject: Subject) -> None:
+        _, weight = self._kept.pop(subject, (None, 0))
         self._weight -= weight
-        return own

@@ -331,6 +331,8 @@ class Side:
                 # Everything is remembered at the end; before that, where enough has changed for the trouble.
                 if self.machine.cursor_is_due:
                     self.host.remember(self.machine.cursor())
+                if self.machine.hashed_is_due:
+                    self.host.share_hashed(self.machine.hashed())
                 self._tell(RoundEnded(result))
             case Aborted():
                 # PROFILE 10: "An abort drops what is queued, shuts the sending half and closes."

@@ -105,6 +105,8 @@ class BoundPipeline:
         found: list[Row] = []
         left = budget.limits.steps - budget.steps
         steps = self._function(found.append, left if left < MOST_STEPS else MOST_STEPS, *arguments)
+        for at, _, _ in self._rows:
+            arguments[at] = None  # they may be many, and this lives as long as its evaluation
         if steps is None:
             return None
         budget.take_steps(steps, where)

@@ -71,6 +71,7 @@ from lace.interlace.events import (
     Unchecked,
     Wake,
 )
+from lace.interlace.hashed import Hashed
 from lace.interlace.hello import SignerInClear, SignerNotProven, VerifierMismatch
 from lace.interlace.limits import ExchangeLimit, ExchangeLimits, LocalLimits, OversizedBlock, TransferLimit
 from lace.interlace.machine import InterlaceMachine, needs_another_loop
@@ -125,7 +126,7 @@ __all__ = [
     "BadResource", "BadSettings", "BadTick", "Begin", "Block", "BlockReceived", "Cancel", "Cause",
     "Claim", "Claims", "ClockTooFar", "Closed", "Cursor", "Dice", "DriverEvent", "EndRecords",
     "Evaluated", "Evaluation", "EvaluationFailed", "Event", "Exchange", "ExchangeLimit", "ExchangeLimits",
-    "Finish", "FixedPoint", "ForeignSource", "HelloBlock", "InnerEvent", "InterlaceMachine",
+    "Finish", "FixedPoint", "ForeignSource", "Hashed", "HelloBlock", "InnerEvent", "InterlaceMachine",
     "InterlaceResult", "Link", "LocalLimits", "Loop", "LoopLimit", "MalformedBlock", "MalformedHello",
     "MalformedModule", "MalformedSetup", "MalformedSummary", "Met", "MissingModule", "Moment",
     "NeedEvaluation", "NoCommonFormat", "NotLetIn", "NotRequested", "NotYet", "Offer", "OperandChanged",

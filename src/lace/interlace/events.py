@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 from lace.errors import LaceError
 from lace.facts import Fact
 from lace.interlace.claims import Claim, Claims, Schema
-from lace.interlace.own import OwnAdvertisements
+from lace.interlace.hashed import Hashed
 from lace.interlace.result import InterlaceResult
 from lace.interlace.terms import Terms
 from lace.policy import ExchangePlan, Module
@@ -217,8 +217,8 @@ class Prepared:
     """The answer to `PlanAgreed`: the local policy is made, and this is what is remembered of the link."""
 
     cursor: Cursor | None = None
-    hashed: OwnAdvertisements | None = None
-    """What another exchange under this plan hashed; it is this one's from here on."""
+    hashed: Hashed | None = None
+    """What another exchange under this plan hashed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,12 +134,18 @@ class InterlaceMachine:
         return agreed is not None and agreed.advertised.cursor_is_due
 
     def hashed(self) -> OwnAdvertisements | None:
-        """Return what was hashed of this side's send set, once the exchange is over: another may use it."""
+        """Return what is hashed of this side's send set: others may share it."""
         agreed = self._exchange.epoch.agreed
         if agreed is None:
             return None
         agreed.own.learn_from(agreed.advertised.tree)
         return agreed.own
+
+    @property
+    def hashed_is_due(self) -> bool:
+        """Whether a good part of what is hashed is not what others may share already."""
+        agreed = self._exchange.epoch.agreed
+        return agreed is not None and agreed.own.is_worth_sharing
 
     def stirs(self) -> Generator[NeedEvaluation, Evaluation, bool]:
         """Ask an idle exchange's driver for evaluations; return whether a round is called for."""
@@ -406,6 +412,7 @@ class InterlaceMachine:
 
     def _round_over(self, event: RoundOver, before: Phase) -> Step:
         exchange = self._exchange
+        exchange.agreed.own.keep()
         step: Step = [FixedPoint(exchange.result(Cause.FIXED_POINT, whole=False))]
         if exchange.next_module is not None:
             step.append(OperandChanged(exchange.next_module))

@@ -13,6 +13,8 @@ tree of a height, so they are known and never stored.
 An entry that comes in shifts all that sort behind it, and with them every pair: nothing behind it can be
 kept. What sorts before it stays; so a change costs as many hashes as entries follow it, and nothing where the
 root was not asked for in between.
+
+A copy costs nothing before one of the two changes: many exchanges say the same of the same records.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def merkle_root(entries: Iterable[bytes]) -> bytes:
 class SortedEntries:
     """A set of entries with its root at hand."""
 
-    __slots__ = ("_clean", "_entries", "_levels", "_root")
+    __slots__ = ("_clean", "_entries", "_levels", "_root", "_shared")
 
     def __init__(self, entries: Iterable[bytes] = ()) -> None:
         self._entries = sorted(entries)
@@ -98,6 +100,8 @@ class SortedEntries:
         self._clean = 0
         """The nodes above the leaves of so many entries, from the first, are in `_levels`."""
         self._root: bytes | None = None
+        self._shared = False
+        """Whether a copy may have the same lists: then nobody changes them."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -105,15 +109,22 @@ class SortedEntries:
     def copy(self) -> SortedEntries:
         """Return a set of its own with the same entries, and with what is hashed of them."""
         other = SortedEntries()
-        other._entries = self._entries.copy()
-        other._levels = [level.copy() for level in self._levels]
+        other._entries, other._levels = self._entries, self._levels
         other._clean, other._root = self._clean, self._root
+        self._shared = other._shared = True
         return other
+
+    def _unshare(self) -> None:
+        if self._shared:
+            self._entries = self._entries.copy()
+            self._levels = [level.copy() for level in self._levels]
+            self._shared = False
 
     def change(self, added: Sequence[bytes], removed: Sequence[bytes]) -> None:
         """Take entries out and put others in; each removed one is there, and no added one is."""
         if not added and not removed:
             return
+        self._unshare()
         self._root = None
         if len(added) + len(removed) <= _FEW:
             for each in removed:
@@ -140,6 +151,7 @@ class SortedEntries:
         return self._root
 
     def _rebuild(self) -> bytes:
+        self._unshare()
         # A node is kept where both its children are.
         levels, clean = self._levels or [[]], self._clean // 2
         below, level = levels[0], 1

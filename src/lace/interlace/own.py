@@ -10,7 +10,7 @@ Rules of this file:
 1. Only the effective send set comes in. The mirror is of the same set: what a guess is made of decides what
    is asked, so nothing that the peer may not learn about may go into it.
 2. A record's claims never change, since its id is its content; so two sets of ids compare two sets of claims,
-   and what was hashed for one exchange is right for the next one between the same sources.
+   and what was hashed for one exchange is right for any other between the same sources.
 3. Where an evaluation can tell what came since the one before, nothing else is looked at; where it cannot,
    or something went, whole sets are compared. What comes of it is the same.
 """
@@ -29,6 +29,7 @@ from lace.interlace.claims import (
     hash_advertisements,
     select_claims,
 )
+from lace.interlace.hashed import Hashed, Subject
 from lace.interlace.partitions import Partitions
 from lace.policy import among, came_since
 
@@ -39,6 +40,8 @@ CLAIM_BYTES = 110
 """About what a claim takes, before one was seen."""
 FIRST_LINE_BYTES = 114
 SOME_FIELDS = 8
+SHARED_PART = 16
+"""Where one in so many records has changed, what others may share is worth making anew."""
 
 
 def format_suffixes(formats: frozenset[str]) -> tuple[str, ...]:
@@ -56,10 +59,11 @@ class OwnAdvertisements:
     def __init__(
         self, source: str, peer_source: str, schema: Schema, formats: frozenset[str], *, summarizes: bool
     ) -> None:
-        self._subject = (source, peer_source, schema, formats, summarizes)
+        self._subject = Subject(source, peer_source, schema, formats, summarizes)
         self.source = source
         self.peer_source = peer_source
         self.schema = schema
+        self._claims_fields = schema is None or bool(schema)
         self._formats = formats
         self._summarizes = summarizes
         self._ids: set[str] = set()
@@ -68,11 +72,15 @@ class OwnAdvertisements:
         self.added: Collection[str] = ()
         self.removed: Collection[str] = ()
         """What the last update changed."""
-        self._hashed: set[str] | None = self._ids
+        self._hashed: set[str] | frozenset[str] | None = self._ids
         """The records whose claims are kept and hashed, in the end those of the send set; None while that is
         being changed."""
         self._claims: dict[str, Claims] = {}
         """The fields of the schema, kept: a record may leave the store while the peer still asks about it."""
+        self._shared: Hashed | None = None
+        """What others may have as well; its claims are not among our own, as far as they are the same."""
+        self._unshared = 0
+        """How many records were hashed or forgotten since."""
         self.tree = Partitions()
         self._mirror = Partitions()
         self._mirror_bytes = 0
@@ -85,30 +93,50 @@ class OwnAdvertisements:
         """The send set. It changes with the next update: look at it, keep nothing."""
         return self._ids
 
-    def __len__(self) -> int:
-        """Return how many records are kept and hashed here; 0 where somebody took them over, or it failed."""
-        return 0 if self._hashed is None else len(self._hashed)
+    def take_over(self, shared: Hashed) -> None:
+        """Begin with what another exchange hashed, where that was of the same sources, fields and formats.
+
+        Nothing of it is said here: the next update decides.
+        """
+        if shared.subject == self._subject:
+            self._hashed = shared.ids
+            self._have_in_common(shared)
+            self.tree, self._mirror = shared.tree.copy(), shared.mirror.copy()
+            self._mirror_bytes, self._unmirrored = shared.mirror_bytes, dict(shared.unmirrored)
+
+    def join(self, shared: Hashed) -> bool:
+        """Hold what another exchange holds too together with it; False where that is not the same."""
+        if shared.subject != self._subject or shared.ids != self._ids or self._hashed is not self._ids:
+            return False
+        self._have_in_common(shared)
+        self.tree.share(shared.tree, ("",))
+        if not self._unmirrored and not shared.unmirrored:
+            self._mirror.share(shared.mirror, ("",))
+        return True
+
+    def hashed(self) -> Hashed | None:
+        """Return what others may begin with; None where hashing failed, or nothing was hashed."""
+        if not self._hashed or self._hashed is not self._ids:
+            return self._shared if self._hashed else None
+        shared = Hashed(
+            self._subject,
+            frozenset(self._ids),
+            {record: self._claimed(record) for record in self._ids} if self._claims_fields else {},
+            self.tree.copy(),
+            self._mirror.copy(),
+            self._mirror_bytes,
+            self._unmirrored.copy(),
+        )
+        self._have_in_common(shared)
+        return shared
+
+    def _have_in_common(self, shared: Hashed) -> None:
+        self._shared, self._unshared, self._claims = shared, 0, {}
 
     @property
-    def weight(self) -> int:
-        """About how much room that takes: one for each record, and one for each of its claims."""
-        return len(self) + sum(map(len, self._claims.values())) if len(self) else 0
-
-    def rest(self) -> None:
-        """Let go of what only this exchange needs: it is over."""
-        self.added = self.removed = ()
-        self._latest = None
-
-    def take_over(self, other: OwnAdvertisements) -> None:
-        """Take what another exchange hashed, where that was of the same sources, fields and formats.
-
-        The other one has nothing from then on. Nothing of it is said here: the next update decides.
-        """
-        if other._subject == self._subject and other._hashed is not None:
-            self._hashed, other._hashed = other._hashed, None
-            self._claims, self.tree = other._claims, other.tree
-            self._mirror, self._mirror_bytes = other._mirror, other._mirror_bytes
-            self._unmirrored = other._unmirrored
+    def is_worth_sharing(self) -> bool:
+        """Whether a good part of what is hashed here is not what others may have as well."""
+        return 0 < self._unshared * SHARED_PART >= len(self._hashed or ())
 
     def update(self, evaluation: Evaluation) -> bool:
         """Take over what an evaluation decided; tell whether the advertisements differ from before."""
@@ -119,7 +147,7 @@ class OwnAdvertisements:
         self._latest, self.added, self.removed = evaluation, added, removed
         if self._hashed is not ids:  # what was taken over is another set
             assert self._hashed is not None, "what failed once is not used again"
-            added, removed = ids - self._hashed, self._hashed - ids
+            added, removed = ids.difference(self._hashed), set(self._hashed.difference(ids))
         self._hash(added, removed, evaluation)
         return bool(self.added or self.removed)
 
@@ -164,18 +192,19 @@ class OwnAdvertisements:
         self._hashed = None
         if self._summarizes and removed:
             self._take_from_mirror(removed)
-        if self.schema is None or self.schema:
+        if self._claims_fields:
             for record in removed:
-                del self._claims[record]
+                self._claims.pop(record, None)
             fields = evaluation.fields(added, self.schema) if added else {}
             for record in added:
                 self._claims[record] = select_claims(fields.get(record, ()), self.schema)
         if self._summarizes:
             self._summarize(added, removed)
         self._hashed = self._ids
+        self._unshared += len(added) + len(removed)
 
     def keep(self) -> None:
-        """Advertise what was advertised in the loop before."""
+        """Advertise what was advertised in the loop before, or know no longer what came last: it was told."""
         self.added = self.removed = ()
 
     def _summarize(self, added: Iterable[str], removed: Iterable[str]) -> None:
@@ -194,9 +223,17 @@ class OwnAdvertisements:
         return self._mirror
 
     def learn_from(self, said: Partitions) -> None:
-        """Take over the root of what the peer says, where the mirror says the same and has not hashed it."""
+        """Take over the root of what the peer says, where the mirror says the same and has not hashed it.
+
+        What is the same in both takes room once then.
+        """
         if len(self._mirror) and len(self.tree) == len(said):
             self.mirror.learn_from(said)
+        if self.tree.in_parts:
+            # So it goes on: whatever is asked about a part of one will be asked about the others.
+            self._mirror.part()
+            said.part()
+        said.share(self._mirror, ("",))
 
     def _take_from_mirror(self, removed: Iterable[str]) -> None:
         gone = [record for record in removed if record in self._mirror]
@@ -212,11 +249,17 @@ class OwnAdvertisements:
 
     def claims(self, record: str, source: str) -> Claims:
         """Return what a source claims of a record in the send set."""
-        return fit_claims(record, source, self._claims.get(record, ()))
+        return fit_claims(record, source, self._claimed(record))
+
+    def _claimed(self, record: str) -> Claims:
+        claims = self._claims.get(record)
+        if claims is None:
+            claims = () if self._shared is None else self._shared.claims.get(record, ())
+        return claims
 
     def claims_of(self, records: Iterable[str], source: str) -> dict[str, Claims]:
         """Return what a source claims of records in the send set."""
-        if not self._claims:
+        if not self._claims_fields:
             return dict.fromkeys(records, ())
         return {record: self.claims(record, source) for record in records}
 

@@ -82,9 +82,12 @@ class Partitions:
     sorted entries of a large partition are kept once its root was asked for, and follow the set. A root
     that was computed or confirmed is remembered until something below its prefix changes; those that only
     `agreeing` looked at, below the buckets, are not.
+
+    Sets that hold the same can hold it together: a bucket is copied before it changes in one of them. Nobody
+    changes what others may hold, so a set that is only copied may be copied by many at once.
     """
 
-    __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_size", "_together")
+    __slots__ = ("_buckets", "_deeper", "_kept", "_known", "_mine", "_size", "_together")
 
     def __init__(self, entries: Mapping[str, bytes] | None = None) -> None:
         self._together: dict[str, bytes] | None = {}
@@ -95,8 +98,54 @@ class Partitions:
         self._deeper: dict[str, set[str]] = {}
         """By bucket: the longer prefixes of which something is known."""
         self._size = 0
+        self._mine: set[str] | None = None
+        """The buckets that nobody else holds, or the empty prefix for all together; None where all are."""
         if entries:
             self.change(entries, ())
+
+    def copy(self) -> Partitions:
+        """Return a set of its own that holds the same, and knows as much."""
+        other = Partitions()
+        other._together, other._buckets = self._together, self._buckets.copy()
+        other._kept = {prefix: kept.copy() for prefix, kept in self._kept.items()}
+        other._known = self._known.copy()
+        other._deeper = {bucket: prefixes.copy() for bucket, prefixes in self._deeper.items()}
+        other._size = self._size
+        self._mine, other._mine = set(), set()
+        return other
+
+    def share(self, other: Partitions, prefixes: Iterable[str]) -> None:
+        """Hold what another set has the same of partitions together with it: it takes room once."""
+        if self._together is None and other._together is None:
+            mine, theirs = self._buckets, other._buckets
+            wanted = [prefix for prefix in prefixes if len(prefix) <= STANDARD_START]
+            found = (bucket for prefix in wanted for bucket in other._buckets_under(prefix))
+            shared = [bucket for bucket in found if mine.get(bucket) == theirs[bucket]]
+            for bucket in shared:
+                mine[bucket] = theirs[bucket]
+        elif self._together is not None and self._together == other._together and "" in prefixes:
+            self._together, shared = other._together, [""]
+        else:
+            return
+        for prefix, kept in other._kept.items():
+            known = other._known.get(prefix)
+            if known is not None and known == self._known.get(prefix):
+                self._kept[prefix] = kept.copy()
+        for each in (self, other):
+            alone = {"", *each._buckets} if each._mine is None else each._mine
+            each._mine = alone.difference(shared)
+
+    def _to_change(self, bucket: str, held: dict[str, bytes]) -> dict[str, bytes]:
+        """Return what is held in a bucket, or all together, in a dict that nobody else holds."""
+        if self._mine is None or bucket in self._mine:
+            return held
+        self._mine.add(bucket)
+        return held.copy()
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether somebody asked about a part."""
+        return self._together is None
 
     def __len__(self) -> int:
         return self._size
@@ -137,14 +186,18 @@ class Partitions:
     def _change_together(
         self, held: dict[str, bytes], added: Mapping[str, bytes], removed: Iterable[str]
     ) -> Touched:
-        went = [held.pop(record) for record in removed if record in held]
+        gone = {record for record in removed if record in held}
+        if not added and not gone:
+            return {}
+        held = self._together = self._to_change("", held)
+        went = [held.pop(record) for record in gone]
         if held:
             went += [held[record] for record in held.keys() & added.keys()]
         held.update(added)
         self._size = len(held)
-        return {"": ([*added.values()], went)} if added or went else {}
+        return {"": ([*added.values()], went)}
 
-    def _part(self) -> None:
+    def part(self) -> None:
         """Put everything into buckets: somebody asks about a part."""
         if self._together is not None:
             held, self._together, self._size = self._together, None, 0
@@ -160,10 +213,14 @@ class Partitions:
         for bucket, group in groups.items():
             came, went = touched.setdefault(bucket, ([], []))
             came += group.values()
-            held = self._buckets.setdefault(bucket, group)
-            if held is group:
+            held = self._buckets.get(bucket)
+            if held is None:
+                self._buckets[bucket] = group
+                if self._mine is not None:
+                    self._mine.add(bucket)
                 self._size += len(group)
                 continue
+            held = self._buckets[bucket] = self._to_change(bucket, held)
             went += [held[record] for record in group if record in held]
             self._size -= len(held)
             held.update(group)
@@ -172,10 +229,11 @@ class Partitions:
 
     def _take(self, record: str, touched: Touched) -> None:
         bucket = record[2:4]
-        held = self._buckets.get(bucket)
-        entry = None if held is None else held.pop(record, None)
-        if held is None or entry is None:
+        held = self._buckets.get(bucket, {})
+        if record not in held:
             return
+        held = self._buckets[bucket] = self._to_change(bucket, held)
+        entry = held.pop(record)
         self._size -= 1
         if not held:
             del self._buckets[bucket]
@@ -210,7 +268,7 @@ class Partitions:
         if self._together is not None:
             if not prefix:
                 return self._together
-            self._part()
+            self.part()
         if len(prefix) == STANDARD_START:
             return self._buckets.get(prefix, {})
         if len(prefix) > STANDARD_START:
@@ -307,7 +365,7 @@ class Partitions:
         the root after the next change then neither sorts nor hashes what did not change.
         """
         if summary.prefix:
-            self._part()
+            self.part()
         if like is not None and summary.prefix in like._kept:
             self._kept[summary.prefix] = like._kept[summary.prefix].copy()
         self._known[summary.prefix] = summary
@@ -336,7 +394,7 @@ class Partitions:
         """Return how many records a partition has, without hashing anything."""
         if not prefix:
             return self._size
-        self._part()
+        self.part()
         if len(prefix) >= STANDARD_START:
             return len(self.under(prefix))
         return sum([len(self._buckets[bucket]) for bucket in self._buckets_under(prefix)])
@@ -352,14 +410,14 @@ class Partitions:
         """Return the prefixes of this length that are not empty."""
         if not length:
             return {""} if self._size else set()
-        self._part()
+        self.part()
         if length <= STANDARD_START:
             return {bucket[:length] for bucket in self._buckets}
         return {prefix_of(record, length) for record in self}
 
     def child_prefixes(self, parents: Sequence[str]) -> set[str]:
         """Return the prefixes of all children of some partitions that are not empty."""
-        self._part()
+        self.part()
         found: set[str] = set()
         for parent in parents:
             if len(parent) < STANDARD_START:
@@ -382,7 +440,7 @@ class Partitions:
 
         Quick for many that are `in_order`.
         """
-        self._part()
+        self.part()
         deep = self.under_each([parent for parent in parents if len(parent) >= STANDARD_START])
         for parent in parents:
             if len(parent) < STANDARD_START:

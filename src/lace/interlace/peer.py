@@ -206,6 +206,7 @@ class PeerAdvertisements:
         """
         prefixes = [summary.prefix for summary in found]
         self._set(prefixes, self.tree.pieces(other, prefixes), claims_of)
+        self.tree.share(other, prefixes)
         for summary in found:
             self.tree.learn(summary, other)
 

@@ -96,7 +96,10 @@ class Extension(Extent[str]):
         return self._result.count(self._predicate)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.all)
+        if "all" in self.__dict__:
+            return iter(self.all)
+        # Who walks through them once, or makes a set of his own, needs none that is kept here.
+        return iter([values[0] for values in self._result.lookup(self._predicate, (None,))])
 
     def __contains__(self, record: object) -> bool:
         if "all" in self.__dict__ or not isinstance(record, str):

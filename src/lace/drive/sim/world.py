@@ -18,6 +18,7 @@ from lace.interlace import (
     Cursor,
     Evaluated,
     EvaluationFailed,
+    Hashed,
     Moment,
     NeedEvaluation,
     OwnAdvertisements,
@@ -73,7 +74,7 @@ class SimStore:
     changes: int = 0
     cursor: Cursor | None = None
     """What a peer said last: of another day, or of another peer, and so often wrong."""
-    hashed: OwnAdvertisements | None = None
+    hashed: Hashed | None = None
     """What the last exchange hashed, whichever it was."""
 
     def _may_fail(self, what: str) -> None:
@@ -156,16 +157,21 @@ class SimHost:
         """Decide by the plan's operands from now on."""
         zero, one = (policy_of(operand.module) for operand in agreed.plan.operands)
         self.policies = zero, one
-        hashed, self.store.hashed = self.store.hashed, None
-        return Prepared(self.store.cursor, hashed)
+        return Prepared(self.store.cursor, self.store.hashed)
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised."""
         self.store.cursor = cursor
 
+    def share_hashed(self, own: OwnAdvertisements | None) -> None:
+        """Share what was hashed, in whichever exchange."""
+        known = self.store.hashed
+        if own is not None and (known is None or not own.join(known)):
+            self.store.hashed = own.hashed()
+
     def keep_hashed(self, own: OwnAdvertisements | None) -> None:
         """Keep what was hashed, in whichever exchange."""
-        self.store.hashed = own
+        self.store.hashed = None if own is None else own.hashed()
 
     def evaluate(self, need: NeedEvaluation) -> Evaluated | EvaluationFailed:
         """Decide: both operands, the peer's over what is shown to it."""
