@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from itertools import count
 
 import pytest
 
-from lace.algebra import LIMITS, Budget, EvaluationLimits, EvaluationStopped, NoClock
+from lace.algebra import (
+    LIMITS,
+    Budget,
+    Column,
+    Compare,
+    Constant,
+    EvaluationLimits,
+    EvaluationStopped,
+    NoClock,
+)
 from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database
+from lace.engines.quick import MOST_ANSWERS, Answers
 from lace.facts import Fact, Predicate
 from tests.engines.modes import MODES, mode
 
@@ -183,6 +194,47 @@ def test_the_clock_is_looked_at_before_anything_is_derived(case: str, way: str) 
     with mode(way), pytest.raises(EvaluationStopped, match="seconds"):
         Database(facts).evaluate(program, budget)
     assert budget.derived <= len(facts)
+
+
+TESTED = {
+    "many tests of few texts": ("A(X) :- B(X), {}.", 300, 40),
+    "some tests of many pairs": ("A(X,Y) :- B(X), B(Y), {}, TextShape(X,Y,'/','').", 20, 150),
+    "one test of many texts": ("A(X) :- B(X), {}.", 1, 200_000),
+}
+
+
+@pytest.mark.parametrize("way", MODES)
+@pytest.mark.parametrize("case", TESTED)
+def test_the_clock_is_looked_at_while_texts_are_tested(case: str, way: str) -> None:
+    """Tests put out no rows, so no steps are counted for them: a rule of a few bytes could take hours."""
+    text, tests, size = TESTED[case]
+    program = compile_program(
+        parse_program(text.format(", ".join(f"LexCompare(X,'>=','a{at}')" for at in range(tests))))
+    )
+    facts = [("B", f"b{at}") for at in range(size)]
+    budget = Budget(EvaluationLimits(seconds=20), now=ticking())
+    with mode(way), pytest.raises(EvaluationStopped, match="seconds"):
+        Database(facts).evaluate(program, budget)
+
+
+def test_a_rule_of_very_many_tests_keeps_the_answers_of_few() -> None:
+    tests = ", ".join(f"LexCompare(X,'>=','a{at}')" for at in range(400))
+    program = compile_program(parse_program(f"A(X) :- B(X), {tests}."))
+    database = Database([("B", f"b{at}") for at in range(40)] + [("C", f"c{at}") for at in range(200_000)])
+    tracemalloc.start()
+    try:
+        with mode("columns only"):
+            assert database.evaluate(program).result().count(Predicate("A", 1)) == 40
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_test_of_very_many_pairs_keeps_the_answers_of_some() -> None:
+    texts = [f"{at}" for at in range(MOST_ANSWERS + 100)]
+    answers = Answers(Compare("Lex", Column("X"), "<", Constant("3")), texts.__getitem__)
+    assert [answers[at] for at in range(len(texts))] == [text < "3" for text in texts]
+    assert len(answers) == MOST_ANSWERS
 
 
 @pytest.mark.parametrize("way", MODES)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram
-from lace.datalog import compile_program, evaluate, parse_program
+from lace.datalog import Derived, Explainer, compile_program, evaluate, parse_program
 from lace.engines import Database
 from lace.facts import Fact, Predicate
 from tests.datalog.programs import random_case
@@ -101,12 +101,17 @@ def test_a_long_chain_stops_at_its_rounds_however_many_facts_it_has(size: int) -
 
 
 @pytest.mark.parametrize("way", MODES)
-def test_a_limit_names_the_rule_and_its_head(way: str) -> None:
+def test_a_limit_names_the_rule_as_proofs_do_and_its_head(way: str) -> None:
     program = compile_program(parse_program("A(X) :- B(X).\nC(X,Y) :- A(X), A(Y), X != Y."))
     facts = [("B", str(at)) for at in range(6)]
     with mode(way), pytest.raises(EvaluationStopped) as stopped:
         Database(facts).evaluate(program, Budget(EvaluationLimits(steps=20)))
-    assert stopped.value.fields["where"] == "rule 2, C/2"
+    fact = ("C", "0", "1")
+    proof = Explainer(program, Database(facts).evaluate(program).result()).why(fact)
+    assert proof is not None
+    step = proof.steps[fact]
+    assert isinstance(step, Derived)
+    assert stopped.value.fields["where"] == f"rule {step.rule.number}, C/2"
     assert "\n" not in str(stopped.value)
 
 

@@ -11,6 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class BoundPipeline:
             # Where some rows have to be told from new ones, they are compared whole.
             arguments[at] = whole if marks.get(table, table.size) < table.size else some
         for at, need in self._others:
-            arguments[at] = self._found(need, marks, budget)
+            arguments[at] = self._found(need, marks, budget, where)
         found: list[Row] = []
         left = budget.limits.steps - budget.steps
         steps = self._function(found.append, left if left < MOST_STEPS else MOST_STEPS, *arguments)
@@ -112,12 +113,13 @@ class BoundPipeline:
         budget.take_steps(steps, where)
         return found
 
-    def _found(self, need: Need, marks: Marks, budget: Budget) -> Any:
+    def _found(self, need: Need, marks: Marks, budget: Budget, where: object) -> Any:
         dictionary = self._relations.dictionary
         if need.kind == "constant":
             return dictionary.find(need.what)
         if need.kind == "test":
-            return Answers(need.what, dictionary.text)
+            look = None if budget.now is None else partial(budget.check_time, where)
+            return Answers(need.what, dictionary.text, look)
         if need.kind == "rank":
             return _rank_test(need.what, self._relations, budget)
         start, stop = stretch(self._relations.resolve(need.what), need.what.part, marks)

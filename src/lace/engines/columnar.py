@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -169,8 +170,8 @@ class ColumnarRunner:
         self, rows: Bound, laid: LaidStep, marks: Marks, budget: Budget, where: PreparedPipeline
     ) -> Bound:
         step, pattern, _ = laid
+        budget.check_time(where)
         if pattern is not None:
-            budget.check_time(where)
             reading = self._reading(pattern, marks)
             match step:
                 case SemiJoin():
@@ -185,7 +186,8 @@ class ColumnarRunner:
                 counts = ranks_before(step, rows.columns[step.item.name], self._relations, budget)
                 return self._kept(rows, compare_counts(counts, step.op, step.bound))
             case Filter():
-                return self._kept(rows, self._tests.mask(step.test, rows.columns, rows.count))
+                look = partial(budget.check_time, where)
+                return self._kept(rows, self._tests.mask(step.test, rows.columns, rows.count, look))
         raise AssertionError(f"a step that keeps nothing: {step}")
 
     @staticmethod

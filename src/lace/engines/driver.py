@@ -301,6 +301,7 @@ class Driver:
         if cost is None:
             cost = self.costs[prepared.rule] = RuleCost()
         cost.runs += 1
+        budget.check_time(prepared)
         started = budget.now() if budget.now is not None else 0.0
         rows: list[Row] | None = None
         columns: list[Ids] | None = None

@@ -47,6 +47,10 @@ MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
 MOST_WORK = 1 << 18
 """So many rows are walked through that are only counted."""
+MOST_TESTED = 256
+"""A pipeline of more steps runs over columns: they look at the clock between two steps."""
+MOST_ANSWERS = 1 << 12
+"""So many answers of a test are kept; a rule may have very many tests."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]
 
 
@@ -80,11 +84,14 @@ class QuickPipeline:
 
 
 class Answers(dict[object, bool]):
-    """What a test says about positions, asked once for each."""
+    """What a test says about positions, asked once for each of the first; `look` may end it all."""
 
-    def __init__(self, test: Test, text: Callable[[int], str]) -> None:
+    def __init__(
+        self, test: Test, text: Callable[[int], str], look: Callable[[], None] | None = None
+    ) -> None:
         self._test = test
         self._text = text
+        self._look = look
         self._terms = test.terms()
         self._one = sum(isinstance(term, Column) for term in self._terms) == 1
 
@@ -93,7 +100,11 @@ class Answers(dict[object, bool]):
         texts = [
             term.value if isinstance(term, Constant) else self._text(next(given)) for term in self._terms
         ]
-        answer = self[key] = passes(self._test, texts)
+        if self._look is not None:
+            self._look()
+        answer = passes(self._test, texts)
+        if len(self) < MOST_ANSWERS:
+            self[key] = answer
         return answer
 
 

@@ -26,6 +26,11 @@ from lace.engines.dictionary import Dictionary, Ids
 
 Mask = NDArray[np.bool_]
 
+MOST_KNOWN = 64
+"""What so many tests said about each text is kept; of a rule with very many of them only for the first."""
+_LOOK = 1 << 12
+"""So many texts are tested between two looks at the clock."""
+
 
 def question(test: Test) -> Callable[..., bool]:
     """Return a test as a function of the texts of its terms."""
@@ -69,8 +74,8 @@ class ColumnTests:
         self._dictionary = dictionary
         self._known: dict[Test, NDArray[np.int8]] = {}
 
-    def mask(self, test: Test, columns: dict[str, Ids], count: int) -> Mask:
-        """Tell which rows pass."""
+    def mask(self, test: Test, columns: dict[str, Ids], count: int, look: Callable[[], None]) -> Mask:
+        """Tell which rows pass; `look` is called now and then, and may raise."""
         terms = test.terms()
         names = list(dict.fromkeys(term.name for term in terms if isinstance(term, Column)))
         if not names:
@@ -80,25 +85,29 @@ class ColumnTests:
             left, right = (self._ids(term, columns) for term in terms)
             return np.asarray(left != right)
         if len(names) == 1:
-            return self._one(test, names[0], columns[names[0]])
+            return self._one(test, columns[names[0]], look)
         if isinstance(test, Compare):
             return self._two(test, columns[names[0]], columns[names[1]], terms[0] == Column(names[0]))
-        return self._several(test, names, columns)
+        return self._several(test, names, columns, look)
 
     def _ids(self, term: Term, columns: dict[str, Ids]) -> Ids | int:
         return columns[term.name] if isinstance(term, Column) else self._dictionary.find(term.value)
 
-    def _one(self, test: Test, name: str, column: Ids) -> Mask:
+    def _one(self, test: Test, column: Ids, look: Callable[[], None]) -> Mask:
         known = self._known.get(test)
         size = len(self._dictionary)
         if known is None or len(known) < size:
             grown = np.full(size, -1, np.int8)
             if known is not None:
                 grown[: len(known)] = known
-            known = self._known[test] = grown
+            if test in self._known or len(self._known) < MOST_KNOWN:
+                self._known[test] = grown
+            known = grown
         unknown = column[known[column] < 0]
         text = self._dictionary.text
-        for id in np.unique(unknown).tolist() if len(unknown) else ():
+        for at, id in enumerate(np.unique(unknown).tolist() if len(unknown) else ()):
+            if at % _LOOK == 0:
+                look()
             found = [text(id) if isinstance(term, Column) else term.value for term in test.terms()]
             known[id] = passes(test, found)
         return known[column] > 0
@@ -112,12 +121,16 @@ class ColumnTests:
         a, b = by_id[left], by_id[right]
         return np.asarray(OPERATORS[test.op](a, b) & (a >= 0) & (b >= 0))
 
-    def _several(self, test: Shape, names: list[str], columns: dict[str, Ids]) -> Mask:
+    def _several(
+        self, test: Shape, names: list[str], columns: dict[str, Ids], look: Callable[[], None]
+    ) -> Mask:
         rows = np.stack([columns[name] for name in names], axis=1)
         distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
         text = self._dictionary.text
         answers = np.zeros(len(distinct), np.bool_)
         for at, ids in enumerate(distinct.tolist()):
+            if at % _LOOK == 0:
+                look()
             named = dict(zip(names, map(text, ids), strict=True))
             answers[at] = passes(
                 test, [named[t.name] if isinstance(t, Column) else t.value for t in test.terms()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lace.datalog import check_program
 from tests.datalog.asking import warnings
 
 
@@ -39,3 +40,17 @@ def test_a_rule_that_derives_what_it_needs_is_told() -> None:
 )
 def test_a_variable_that_is_used_once_is_told(rule: str, names: list[str]) -> None:
     assert warnings(rule) == [("L-909", f"{name} is used only once") for name in names]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "A(X,Y) :- B(X).",
+        "A(X) :- B(X), not C(Y).",
+        "A(X) :- B(X), Y != X.",
+        "A(X) :- B(X), IntCompare(Y,'<','3').",
+    ],
+)
+def test_a_variable_that_is_not_bound_is_told_once_and_never_to_be_an_underscore(rule: str) -> None:
+    [only] = check_program(rule)
+    assert (only.severity, "Y" in only.message) == ("error", True)

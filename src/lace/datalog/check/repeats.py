@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lace.datalog.check.draft import Draft
 from lace.datalog.diagnostics import Diagnostic, diagnose, shown
-from lace.datalog.rules import Cardinality, Var
+from lace.datalog.rules import Atom, Var
 
 
 def warn_repeats(draft: Draft) -> Iterator[Diagnostic]:
@@ -25,19 +25,18 @@ def warn_repeats(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def warn_singletons(draft: Draft) -> Iterator[Diagnostic]:
-    """Find variables that are used once.
+    """Find variables that are bound and used nowhere else.
 
-    Those inside Cardinality are left alone: 030 itself names them, `Cardinality(Before(P,Q),'<','100')`.
+    Those inside Cardinality are left alone: 030 itself names them, `Cardinality(Before(P,Q),'<','100')`. One
+    that only a head, a negated atom or a test has is not bound, and most of these may not have `_` either.
     """
     for rule in draft.sound():
-        uses: dict[str, list[Var]] = {}
-        local: set[str] = set()
+        uses: dict[str, list[tuple[Var, bool]]] = {}
         for part in (rule.head, *rule.body):
+            binds = isinstance(part, Atom) and part is not rule.head
             for term in part.terms:
                 if isinstance(term, Var):
-                    uses.setdefault(term.name, []).append(term)
-                    if isinstance(part, Cardinality):
-                        local.add(term.name)
-        for name, places in uses.items():
-            if len(places) == 1 and name not in local and places[0] not in rule.head.terms:
-                yield diagnose("L-909", places[0].span, variable=shown(name))
+                    uses.setdefault(term.name, []).append((term, binds))
+        for name, [(term, binds), *more] in uses.items():
+            if binds and not more:
+                yield diagnose("L-909", term.span, variable=shown(name))
