@@ -224,6 +224,7 @@ def test_what_is_asked_of_an_exchange_before_it_begins_is_told() -> None:
         exchange.progress,
         lambda: exchange.proven,
         lambda: asyncio.run(exchange.result()),
+        lambda: aiter(exchange),
         lambda: exchange.change_policy(policy(OPEN)),
     ]
     for call in calls:
