@@ -106,7 +106,7 @@ def test_a_limit_names_the_rule_and_its_head(way: str) -> None:
     facts = [("B", str(at)) for at in range(6)]
     with mode(way), pytest.raises(EvaluationStopped) as stopped:
         Database(facts).evaluate(program, Budget(EvaluationLimits(steps=20)))
-    assert stopped.value.fields["where"] == "rule 2, C/2"
+    assert stopped.value.fields["where"] == "rule 1, C/2"
     assert "\n" not in str(stopped.value)
 
 

@@ -144,12 +144,12 @@ class Budget:
 
 
 def rule_name(rule: int, head: object) -> str:
-    """Return how a limit names the rule that passed it: by its number, counted from one, and its head.
+    """Return how a limit names the rule that passed it: by its number, as everywhere, and its head.
 
     >>> rule_name(0, "Path/2")
-    'rule 1, Path/2'
+    'rule 0, Path/2'
     """
-    return f"rule {rule + 1}, {head}"
+    return f"rule {rule}, {head}"
 
 
 def _stopped(limit: str, bound: object, where: object, seen: object) -> EvaluationStopped:
