@@ -178,6 +178,16 @@ def check_secret(sign: object) -> None:
         raise WrongArgument(name="sign", wanted=SECRET, found=_named(sign))
 
 
+def check_verifier(name: str, given: object) -> None:
+    """Refuse what is no verifier: a name, or the secret itself."""
+    found = repr(given)[:60] if isinstance(given, str) else _named(given)
+    try:
+        parse_verifier(str(given))
+    except TextError:
+        wanted = "a verifier V.….H3, such as secret.verifier"
+        raise WrongArgument(name=name, wanted=wanted, found=found) from None
+
+
 def read_verifier(name: str, given: object) -> Verifier | None:
     """Return the verifier that a caller gave; None is somebody who proves nothing."""
     if given is None:
