@@ -76,6 +76,12 @@ def test_no_verb_shows_the_help_and_is_wrong_usage(run: Run) -> None:
     [
         (["nonsense"], "see `lace --help`"),
         (["ls", "--nonsense"], "unknown: --nonsense; see `lace ls --help`"),
+        (["rm", "a", "--keys", "k", "b", "--jsn"], "unknown: b --jsn; see `lace rm --help`"),
+        (["get", "a", "b"], "one argument too many, or apart from the others: b; options go before"),
+        (
+            ["put", "a", "--group", "u", "b"],
+            "apart from the others: b; options go before or behind all of them",
+        ),
         (["ls", "--limit", "x"], "'x' is no number"),
         (["export", "--shard-bytes", "0"], "'0' is no size"),
         (["get"], "see `lace get --help`"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +26,15 @@ from lace.porcelain import (
     WrongArgument,
     converge_lakes,
     parse_policy,
+    parse_time,
     read_policy,
 )
 from lace.stores import ReadOnly, StoreClosed
+from lace.text import Tai
 from tests.porcelain.talking import OPEN, Answering, notes, policy, stocked
 
 NOWHERE = "unix:/nowhere"
+NOW = Tai("1800000000:000000000")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +64,28 @@ def test_one_text_is_one_condition() -> None:
         lace.put(b"two", group="v", app="notes", name="first")
         assert [row.id for row in lace.ls(where="Group=u")] == [note.id]
         assert len(list(lace.ls(where="Group"))) == 2
+
+
+def test_a_tai_is_compared_with_a_time_that_people_type() -> None:
+    with Lace() as lace:
+        for day in range(1, 6):
+            lace.put(b"one", group="u", app="notes", name=f"{day}", tai=f"2024-05-0{day}")
+
+        def names(*where: str) -> list[Any]:
+            return [row.cells[0] for row in lace.ls("Name", where=where)]
+
+        assert names("TAI>=2024-05-02", "TAI<2024-05-04 00:00:00Z") == ["2", "3"]
+        assert names("TAI>2024-05-04", "TAI<=now") == ["5"]
+        assert names("TAI=2024-05-03") == names(f"TAI={parse_time('2024-05-03', NOW)}") == ["3"]
+        assert names("TAI!=2024-05-03", "TAI~17*", "TAI") == ["1", "2", "4", "5"]
+        with pytest.raises(NotATime, match="'1714780837' is no time"):
+            names("TAI>1714780837")
+
+
+def test_blanks_around_the_commas_are_no_part_of_a_column() -> None:
+    with Lace() as lace:
+        lace.put(b"one", group="u", app="notes", name="first")
+        assert lace.view(" Name, App,,").columns == ("Name", "App")
 
 
 @pytest.mark.parametrize("limit", [-1, 1.5, "2", True])
@@ -158,6 +184,16 @@ def test_what_is_no_policy_is_told_by_all_that_take_one(given: Any, words: str) 
         (lambda lace, note: lace.fetch(NOWHERE, note), r"not its \.id"),
         (lambda lace, _: lace.sync(5, policy(OPEN)), "address is text"),
         (lambda lace, _: lace.import_records(b"B."), r"io\.BytesIO\(data\)"),
+        (
+            lambda lace, _: lace.import_records(io.StringIO("B.")),
+            r"open\(path, 'rb'\).*; one of text was given",
+        ),
+        (lambda lace, _: lace.export_records(io.StringIO()), "target is a stream of bytes"),
+        (lambda lace, _: lace.export_table(io.StringIO()), "target is a stream of bytes"),
+        (lambda lace, _: lace.export_records(5), r"target is a path, or an open stream"),
+        (lambda lace, _: lace.export_table("t", "Name"), r"view is a TableView, such as lace\.view"),
+        (lambda lace, _: lace.export_records("t", view="Name"), r"view is a TableView, such as lace\.view"),
+        (lambda lace, _: lace.ls(where=5), "where is a condition such as 'Group=u'"),
         (lambda lace, _: lace.export_table("t", format="xml"), "format is 'jsonl' or 'csv'; 'xml' was given"),
         (lambda lace, _: lace.put_records("P."), "records is a list of records"),
         (lambda lace, _: Keyring(5), "folder is the path"),
@@ -224,6 +260,7 @@ def test_what_is_asked_of_an_exchange_before_it_begins_is_told() -> None:
         exchange.progress,
         lambda: exchange.proven,
         lambda: asyncio.run(exchange.result()),
+        lambda: aiter(exchange),
         lambda: exchange.change_policy(policy(OPEN)),
     ]
     for call in calls:

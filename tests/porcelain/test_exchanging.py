@@ -90,6 +90,15 @@ def test_a_lace_that_only_sends_leaves_its_store_alone_and_notes_elsewhere(
         assert list(lace.history()) == []
 
 
+def test_what_is_opened_for_reading_keeps_its_history(place: Path) -> None:
+    with Lace.open(place) as lace:
+        lace.sync(ADDRESS, POLICY, over=Answering().connect)
+    with Lace.open(place, read_only=True) as lace:
+        with pytest.raises(ReadOnly, match="that is how it was opened"):
+            lace.forget_history("2100-01-01")
+        assert [entry.left for entry in lace.history()] == [2]
+
+
 def test_it_delivers_and_does_not_fetch_or_store(place: Path, tmp_path: Path) -> None:
     answering = Answering(stocked(OTHERS))
     with Lace.open(place, send_only=tmp_path / "notes.sqlite") as lace:

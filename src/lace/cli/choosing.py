@@ -19,7 +19,8 @@ def add_choosing(parser: ArgumentParser) -> None:
     which.add_argument(
         "-w", "--where", metavar="CONDITION", action="append", default=[],
         help="keep records with Field=value, Field!=value, Field~pattern*, Field!~pattern*, "
-        "Field<value, <=, >, >=, Field (it is there) or !Field (it is not); all of them must hold",
+        "Field<value, <=, >, >=, Field (it is there) or !Field (it is not); all of them must hold; "
+        "the value of TAI is a time, as of --since",
     )  # fmt: skip
     which.add_argument("--type", choices=TYPES, action="append", default=[], help="keep records of this type")
     which.add_argument(

@@ -135,12 +135,20 @@ def _run(given: list[str], out: Output) -> int:
     command = getattr(args, "command", None)
     if unknown:
         # Said by the verb's own parser, so that its own help is named.
-        (args.parser if command else parser).error(f"unknown: {' '.join(unknown)}")
+        (args.parser if command else parser).error(_left_over(unknown))
     if command is None or command.commands:
         (args.parser if command else parser).print_help()
         return 2
     code: int = command.run(Call(args, out, World.here()))
     return code
+
+
+def _left_over(unknown: list[str]) -> str:
+    told = " ".join(unknown)
+    if any(each.startswith("-") for each in unknown):
+        return f"unknown: {told}"
+    # The library takes the arguments of a verb in one go, at the first of them.
+    return f"one argument too many, or apart from the others: {told}; options go before or behind all of them"
 
 
 def _is_text(given: str) -> bool:

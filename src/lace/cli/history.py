@@ -67,8 +67,8 @@ def add_noted(parser: ArgumentParser) -> None:
     add_inbox(lake)
 
 
-def open_noted(call: Call) -> Lace:
-    """Open the lace, or the lake, and the notes of its exchanges."""
+def open_noted(call: Call, *, writing: bool = False) -> Lace:
+    """Open the lace, or the lake, and the notes of its exchanges; `writing` lets those of a file be cut."""
     from lace.porcelain import Lace, file_faults, store_file
     from lace.stores import SqliteStore
 
@@ -81,7 +81,7 @@ def open_noted(call: Call) -> Lace:
     with file_faults(notes), notes.open("rb"):
         pass
     place = store_file(call.world.find_lace(call.args.store))
-    return Lace(SqliteStore(place, create=False, read_only=True), history=notes)
+    return Lace(SqliteStore(place, create=False, read_only=True), history=notes, sends_only=writing)
 
 
 def _run(call: Call) -> int:
@@ -131,7 +131,7 @@ def _forget(call: Call) -> int:
     ):
         raise Usage(reason="--forget-before is about everything that is older: leave the rest out",
                     command=args.parser.prog)  # fmt: skip
-    with call.open() if args.history is None else open_noted(call) as lace:
+    with call.open() if args.history is None else open_noted(call, writing=True) as lace:
         gone = lace.forget_history(args.forget_before)
     call.out.result(f"forgot {count(gone, 'exchange')}", {"forgotten": gone})
     return 0

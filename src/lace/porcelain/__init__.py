@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from lace.porcelain.exchanges.history import note_exchange, open_history, policy_in_force
     from lace.porcelain.exchanges.interlacing import (
         Asked,
+        BegunBefore,
         Connecting,
         ExchangeProgress,
         InsideALoop,
@@ -196,8 +197,9 @@ __all__ = [
     "TABLE_FORMATS",
     "AlreadyThere", "AmbiguousAnswers", "AmbiguousId", "Answers", "Arrangement", "Asked", "Backoff",
     "BadColumn", "BadCondition", "BadCoordinate", "BadFactFile", "BadKeyName", "BadManifest", "BadShape",
-    "BadType", "BadValue", "BlobStaysBare", "Block", "Bounds", "CannotReplay", "Capture", "CaptureWriter",
-    "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate", "Counts",
+    "BadType", "BadValue", "BegunBefore", "BlobStaysBare", "Block", "Bounds", "CannotReplay", "Capture",
+    "CaptureWriter", "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate",
+    "Counts",
     "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Details", "Diagnosed", "Disconnected",
     "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
@@ -247,8 +249,8 @@ _ROOMS = {
     "reasons.foresight": ("Supposed",),
     "exchanges.history": ("note_exchange", "open_history", "policy_in_force"),
     "exchanges.interlacing": (
-        "Asked", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun", "Standing",
-        "open_interlacing", "run_sync",
+        "Asked", "BegunBefore", "Connecting", "ExchangeProgress", "InsideALoop", "Interlacing", "NotBegun",
+        "Standing", "open_interlacing", "run_sync",
     ),
     "lakes.joined": ("JoinedLake", "lake_history_file"),
     "lakes.lake": (

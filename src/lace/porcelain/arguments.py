@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from io import TextIOBase
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from lace.errors import InputError, TextError
-from lace.porcelain.table import Condition, parse_condition
+from lace.porcelain.table import Condition, TableView, parse_condition
+from lace.porcelain.times import parse_time
 from lace.record import Blob, Plex, Seal
 from lace.signing import Secret
-from lace.text import Verifier, parse_verifier
+from lace.text import Tai, Verifier, parse_verifier
 
 MEANT: Final = {"require_peer": "expected", "peer": "expected", "secret": "sign", "key": "sign"}
 """Options under the names that they have elsewhere."""
@@ -118,6 +121,28 @@ def check_sources(sources: Iterable[object]) -> None:
     for each in sources:
         if not isinstance(each, str | PurePath):
             check_offers("source", each, "read", "a path, or an open stream such as io.BytesIO(data)")
+            _check_binary("source", each)
+
+
+def check_target(target: object) -> None:
+    """Refuse what cannot be written to."""
+    if not isinstance(target, str | PurePath):
+        check_offers("target", target, "write", "a path, or an open stream such as io.BytesIO()")
+        _check_binary("target", target)
+
+
+def _check_binary(name: str, stream: object) -> None:
+    # The text of a file is not its bytes: line ends and whatever is no UTF-8 become something else.
+    if isinstance(stream, TextIOBase):
+        wanted = "a stream of bytes, such as open(path, 'rb') or open(path, 'wb')"
+        raise WrongArgument(name=name, wanted=wanted, found="one of text")
+
+
+def check_view(view: object) -> None:
+    """Refuse what is no view, such as its columns."""
+    if view is not None and not isinstance(view, TableView):
+        wanted = "a TableView, such as lace.view('Name,TAI', where='Group=u') gives"
+        raise WrongArgument(name="view", wanted=wanted, found=_named(view))
 
 
 def check_choice(name: str, given: object, known: Iterable[str]) -> None:
@@ -153,6 +178,16 @@ def check_secret(sign: object) -> None:
         raise WrongArgument(name="sign", wanted=SECRET, found=_named(sign))
 
 
+def check_verifier(name: str, given: object) -> None:
+    """Refuse what is no verifier: a name, or the secret itself."""
+    found = repr(given)[:60] if isinstance(given, str) else _named(given)
+    try:
+        parse_verifier(str(given))
+    except TextError:
+        wanted = "a verifier V.….H3, such as secret.verifier"
+        raise WrongArgument(name=name, wanted=wanted, found=found) from None
+
+
 def read_verifier(name: str, given: object) -> Verifier | None:
     """Return the verifier that a caller gave; None is somebody who proves nothing."""
     if given is None:
@@ -178,14 +213,22 @@ def check_pairs(extra: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return pairs
 
 
-def read_conditions(where: str | Iterable[str | Condition]) -> list[Condition]:
+def read_conditions(where: str | Iterable[str | Condition], now: Tai) -> list[Condition]:
     """Return conditions of text; one text is one condition, and not one a character.
 
-    >>> [condition.field for condition in read_conditions("Group=u")]
-    ['Group']
+    >>> [condition.value for condition in read_conditions("TAI>=2022-01-01", Tai("1700000000:000000000"))]
+    ['1640995237:000000000']
     """
     given = (where,) if isinstance(where, str) else where
-    return [parse_condition(each) if isinstance(each, str) else each for each in given]
+    check_many("where", given, "a condition such as 'Group=u', or a list of them")
+    return [_timed(parse_condition(each) if isinstance(each, str) else each, now) for each in given]
+
+
+def _timed(condition: Condition, now: Tai) -> Condition:
+    # Tables show a TAI as a time in UTC: compared as text, whatever people type would be after it or before.
+    if condition.field != "TAI" or condition.sign in ("~", "?"):
+        return condition
+    return replace(condition, value=parse_time(condition.value, now))
 
 
 def check_limit(limit: int | None, name: str = "limit") -> int | None:

@@ -161,6 +161,8 @@ class Exchanging:
         if not self._read_only or self._sends_only:
             return self.kept.forget_before(time)
         self._check_open()
+        if getattr(self.store, "read_only", False):
+            raise ReadOnly(where=self._where, reason="that is how it was opened")
         # A lake is opened for reading, and its history is a file beside it.
         from lace.porcelain.exchanges.history import open_history
 

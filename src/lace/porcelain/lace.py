@@ -28,7 +28,9 @@ from lace.porcelain.arguments import (
     check_secret,
     check_sources,
     check_store,
+    check_target,
     check_text,
+    check_view,
     read_conditions,
     read_link,
 )
@@ -342,13 +344,15 @@ class Lace(Exchanging):
         """
         check_options(choices, Choices.__annotations__)
         now = now_tai()
-        conditions = read_conditions(choices.get("where", ()))
+        conditions = read_conditions(choices.get("where", ()), now)
         if types := choices.get("types"):
             conditions.append(type_condition(types))
         for sign, moment in ((">=", choices.get("since")), ("<", choices.get("until"))):
             if moment is not None:
                 conditions.append(Condition("TAI", sign, parse_time(moment, now)))
-        chosen = tuple(filter(None, columns.split(","))) if isinstance(columns, str) else tuple(columns)
+        if isinstance(columns, str):
+            columns = filter(None, map(str.strip, columns.split(",")))
+        chosen = tuple(columns)
         if chosen == (ALL_COLUMNS,):
             chosen = all_columns(self.store.segments())
         sort, descending = choices.get("sort"), choices.get("descending", False)
@@ -413,6 +417,7 @@ class Lace(Exchanging):
         progress: Callable[[int], None] | None = None,
     ) -> ExportReport:
         """Write stored records, all or those of a view, as one stream or as a folder of shards."""
+        check_view(view)
         rotten: list[RecordId] = []
         if view is None:
             ids = (record_id for _, record_id in self.store.ids())
@@ -434,6 +439,7 @@ class Lace(Exchanging):
     ) -> ExportReport:
         """Write a table view as `jsonl` or `csv`, as one stream or as a folder of files."""
         check_choice("format", format, TABLE_FORMATS)
+        check_view(view)
         shown = self.view() if view is None else view
         chosen = TABLE_FORMATS[format]
         head = chosen.head(shown.columns)
@@ -502,4 +508,5 @@ class Lace(Exchanging):
 
 
 def _place(target: str | Path | BinaryIO) -> Path | BinaryIO:
+    check_target(target)
     return Path(target) if isinstance(target, str) else target

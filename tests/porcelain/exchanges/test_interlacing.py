@@ -12,7 +12,15 @@ import pytest
 from lace.drive import ExchangeEnded, Observed, PlanChanged, RecordArrived, RoundEnded
 from lace.errors import TextError
 from lace.interlace import Cause
-from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, PolicyRefused, run_sync
+from lace.porcelain import (
+    BegunBefore,
+    ExchangeChoices,
+    ExchangeProgress,
+    Interlacing,
+    Lace,
+    PolicyRefused,
+    run_sync,
+)
 from lace.transports import NotReached, Options, Stream, make_pipe
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 from tests.porcelain.talking import interlacing as make
@@ -61,6 +69,19 @@ def test_leaving_the_block_finishes_an_open_exchange() -> None:
     assert [result.cause for result in answering.results] == [Cause.FIXED_POINT]
 
 
+def test_an_exchange_is_entered_once() -> None:
+    exchange = make(Lace(), Answering(), stays_open=True)
+
+    async def run() -> None:
+        async with exchange:
+            pass
+        async with exchange:
+            pass
+
+    with pytest.raises(BegunBefore, match="was begun before"):
+        asyncio.run(run())
+
+
 def test_an_error_in_the_block_ends_the_exchange_at_once() -> None:
     answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(stays_open=True))
 
@@ -99,6 +120,41 @@ def test_whoever_stops_reading_does_not_stop_the_exchange() -> None:
         async with made as exchange:
             async for _ in exchange:
                 break
+            return len((await exchange.result()).received_hashes)
+
+    assert asyncio.run(run()) == 50
+
+
+def test_a_task_that_watches_is_told_everything_while_another_waits_for_the_result() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def watch(exchange: Interlacing, watching: asyncio.Event) -> list[type[Observed]]:
+        watching.set()
+        return [type(observed) async for observed in exchange]
+
+    async def run() -> list[type[Observed]]:
+        made, watching = make(Lace(), answering), asyncio.Event()
+        made._events._most = 4
+        async with made as exchange:
+            watcher = asyncio.create_task(watch(exchange, watching))
+            await watching.wait()
+            assert (await exchange.result()).complete
+            return await watcher
+
+    assert asyncio.run(run()) == [PlanChanged, *[RecordArrived] * 50, ExchangeEnded]
+
+
+def test_a_task_that_watched_and_is_done_does_not_stop_the_exchange() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def first(exchange: Interlacing) -> Observed:
+        return await anext(aiter(exchange))
+
+    async def run() -> int:
+        made = make(Lace(), answering)
+        made._events._most = 4
+        async with made as exchange:
+            await asyncio.create_task(first(exchange))
             return len((await exchange.result()).received_hashes)
 
     assert asyncio.run(run()) == 50

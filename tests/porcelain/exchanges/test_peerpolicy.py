@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from lace.interlace import InterlaceResult
 from lace.policy import NothingToPresent, make_plan, read_module
-from lace.porcelain import ExchangeChoices, PolicyBook, parse_policy, present, run_sync
+from lace.porcelain import ExchangeChoices, PolicyBook, WrongArgument, parse_policy, present, run_sync
 from lace.record import Plex, Record, make_plex, make_seal
 from lace.signing import Secret
 from lace.text import Verifier
@@ -47,6 +48,14 @@ def test_an_operand_that_asks_for_everything_it_needs_is_presented_as_it_is() ->
     policy = parse_policy(OPEN)
     assert present(policy).module == policy.operand().module
     assert present(policy, ALICE.verifier).module == policy.operand(ALICE.verifier).module
+
+
+@pytest.mark.parametrize("peer", ["alice", ALICE, None, ALICE.verifier[:-1]])
+def test_a_book_has_a_policy_for_verifiers_and_for_no_other_name(peer: Any) -> None:
+    mine = parse_policy(OPEN)
+    with pytest.raises(WrongArgument, match=r"^a peer of by_peer is a verifier V\.….H3, such as "):
+        PolicyBook(mine, {peer: mine})
+    assert PolicyBook(None, {ALICE.verifier: mine}).policy(ALICE.verifier) is mine
 
 
 def test_a_peer_that_is_known_needs_a_selector_for_it() -> None:

@@ -18,9 +18,15 @@ CANDIDATES = 10_000
 class Explainer:
     """A compiled program beside one version of what an engine made of it.
 
-    explainer = Explainer(compiled, evaluation.result())
-    explainer.why(parse_fact_line("Selected('P…')"))       a Proof, or None where the fact does not hold
-    explainer.why_not(("Selected", "P…"))                  for each rule how far it gets
+    >>> from lace.datalog import compile_program, parse_program
+    >>> from lace.engines import Database
+    >>> compiled = compile_program(parse_program("Old(X) :- Seen(X), not New(X)."))
+    >>> result = Database([("Seen", "a"), ("Seen", "b"), ("New", "b")]).evaluate(compiled).result()
+    >>> explainer = Explainer(compiled, result)
+    >>> explainer.why(("Old", "a")) is None, explainer.why(("Old", "b")) is None
+    (False, True)
+    >>> explainer.why_not(("Old", "b")).rules[0].failed.found
+    1
     """
 
     def __init__(self, compiled: RelationProgram, result: Result) -> None:

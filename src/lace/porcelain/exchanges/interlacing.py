@@ -22,7 +22,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import replace
 from threading import Event
 from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
 from lace.drive import Observed, Observer, RecordArrived, tell_arrivals
 from lace.errors import InputError
@@ -58,6 +58,13 @@ class NotBegun(InputError):
 
     code = "exchange/not-begun"
     text = "the exchange with {address} has not begun: enter it, `async with lace.interlace(…) as exchange`"
+
+
+class BegunBefore(InputError):
+    """An exchange that is entered a second time."""
+
+    code = "exchange/begun-before"
+    text = "the exchange with {address} was begun before: for another one, call lace.interlace(…) again"
 
 
 class InsideALoop(InputError):
@@ -148,6 +155,8 @@ class Interlacing:
 
     async def __aenter__(self) -> Self:
         """Connect, and let the exchange begin; `TransportError` where nobody is reached."""
+        if self._running is not None:
+            raise BegunBefore(address=self.address)
         stream = await self._around.enter_async_context(self._over(self.address, self._options))
         try:
             self._begin(stream)
@@ -209,13 +218,15 @@ class Interlacing:
 
     def __aiter__(self) -> AsyncIterator[Observed]:
         """Iterate over what happens from here on, until the exchange is over."""
+        if self._running is None:
+            raise NotBegun(address=self.address)
         return self._events.listen()
 
     async def result(self) -> InterlaceResult:
         """Wait for the end of the exchange, and return how it ended."""
         if self._running is None:
             raise NotBegun(address=self.address)
-        self._events.leave()
+        self._events.leave(asyncio.current_task())
         return await asyncio.shield(self._running)
 
     def finish(self) -> None:
@@ -278,6 +289,7 @@ class EventQueue:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = asyncio.Event()
         self._room = Event()
+        self._taker: asyncio.Task[Any] | None = None
         self._listening = False
         self._ended = False
 
@@ -308,8 +320,10 @@ class EventQueue:
         self._ended = True
         self._ready.set()
 
-    def leave(self) -> None:
-        """Say that nobody takes events any more."""
+    def leave(self, task: asyncio.Task[Any] | None = None) -> None:
+        """Say that nobody takes events any more, or that this task does not: another that does goes on."""
+        if task is not None and self._taker not in (None, task) and not self._taker.done():
+            return
         self._listening = False
         self._waiting.clear()
         self._room.set()
@@ -323,6 +337,7 @@ class EventQueue:
         return self
 
     async def __anext__(self) -> Observed:
+        self._taker = asyncio.current_task()
         while not self._waiting:
             if self._ended or not self._listening:
                 raise StopAsyncIteration

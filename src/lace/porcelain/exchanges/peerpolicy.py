@@ -29,6 +29,7 @@ from lace.policy import (
     read_restriction,
     restrict_like,
 )
+from lace.porcelain.arguments import check_verifier
 from lace.porcelain.exchanges.history import policy_in_force
 from lace.porcelain.policies.file import PolicyFile, PolicySection, is_proven
 from lace.porcelain.policies.operand import NOBODY, make_operand
@@ -65,6 +66,11 @@ class PolicyBook:
     default: PolicyFile | None
     """For whoever has none of its own; None exchanges nothing with them."""
     by_peer: Mapping[Verifier, PolicyFile] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Refuse a key that is no verifier: whoever was meant would get the policy for everybody."""
+        for peer in self.by_peer:
+            check_verifier("a peer of by_peer", peer)
 
     def policy(self, peer: Verifier | None) -> PolicyFile:
         """Return the policy of a peer; None is one that proved nothing."""

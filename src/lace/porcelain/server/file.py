@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,7 +35,7 @@ from lace.iltp import Address, BadAddress, parse_address
 from lace.porcelain.files import read_short_file
 from lace.porcelain.server.faults import find_server_fault, refuse_server
 from lace.porcelain.server.log import FORMATS
-from lace.porcelain.server.visitors import TRANSPORTS, NotAVisitor, Who, parse_user, parse_who
+from lace.porcelain.server.visitors import TRANSPORTS, Who, parse_user, parse_who
 from lace.text import Verifier, parse_verifier
 
 SERVER_FILE_BYTES: Final = 1 << 20
@@ -112,10 +113,18 @@ def _transport(text: str) -> str:
 
 
 def _network(text: str) -> Who:
-    found = parse_who(text)
-    if found.kind != "host":
-        raise NotAVisitor(given=text[:80])
-    return found
+    try:
+        return Who(text, "host", ip_network(text))
+    except ValueError:
+        what = "address or network: write 192.0.2.7 or 192.0.2.0/24, and not 192.0.2.7/24"
+        raise BadValue(given=text[:40], what=what) from None
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise BadValue(given=text[:40], what="address: write one, such as 127.0.0.1") from None
 
 
 def _form(text: str) -> str:
@@ -143,7 +152,7 @@ SERVER_WORDS: Final = {
     "certificate": Word(str, "for wss: the certificate, with those between it and its authority", path=True),
     "certificate-key": Word(str, "its key, where it is not in the same file", path=True),
     "public-certificate": Word(str, "serving ws behind a proxy: what the proxy shows", path=True),
-    "proxy": Word(lambda text: str(_network(text).value).split("/")[0], "addresses of that proxy", many=True),
+    "proxy": Word(_address, "addresses of that proxy", many=True),
     "origin": Word(str, "web pages whose scripts may connect", many=True),
     "deflate": Word(parse_yes, "let ws compress (no)"),
     "socket-mode": Word(lambda text: _octal(text), "who may connect to a unix socket (600)"),

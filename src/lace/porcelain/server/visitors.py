@@ -31,8 +31,8 @@ class NotAVisitor(InputError):
 
     code = "serve/who"
     text = (
-        "{given!r} names nobody: write a verifier V.….H3, an address or network such as 192.0.2.0/24, "
-        "user:NAME, a transport, proven or anonymous"
+        "{given!r} names nobody: write a verifier V.….H3, an address or network such as 192.0.2.0/24 "
+        "(and not 192.0.2.7/24), user:NAME, a transport, proven or anonymous"
     )
 
 
