@@ -104,7 +104,7 @@ def shown(items: list[Item]) -> list[tuple[object, ...]]:
 def told(record: Record) -> list[tuple[object, ...]]:
     """Return what a record says of itself, and what those inside it say."""
     layers = (record, *inner_records(record))
-    return [tuple([getattr(layer, name) for name in FIELDS[layer.type]]) for layer in layers]
+    return [(type(layer), *[getattr(layer, name) for name in FIELDS[layer.type]]) for layer in layers]
 
 
 def joined(items: list[Item]) -> bytes:
