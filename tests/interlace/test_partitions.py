@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -140,6 +141,28 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
     others = [Summary(each.prefix, each.count, bytes(32)) for each in summaries]
     more = [Summary(each.prefix, each.count + 1, each.root) for each in summaries]
     assert kept.agreeing([*others, *summaries, *more]) == summaries
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kept: kept.prefixes(1),
+        lambda kept: kept.child_prefixes([""]),
+        lambda kept: kept.child_prefixes(["a"]),
+        lambda kept: kept.count("a"),
+        lambda kept: kept.counts(["a", "b"]),
+        lambda kept: kept.under("a"),
+        lambda kept: kept.summary("a"),
+        lambda kept: kept.summaries(),
+        lambda kept: [*kept.children(["a"])],
+    ],
+)
+def test_the_first_question_is_answered_like_any_other(ask: Callable[[Partitions], Any]) -> None:
+    held = {record(each): make_entry(digest(b"claims of %d" % each)) for each in range(20)}
+    asked_before = Partitions(held)
+    asked_before.summaries(1)
+    assert ask(Partitions(held)) == ask(asked_before)
+    assert ask(asked_before)
 
 
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:

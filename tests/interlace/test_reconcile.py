@@ -14,7 +14,7 @@ from lace.interlace.claims import hash_advertisements
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import Groups
 from lace.interlace.peer import PeerAdvertisements
-from lace.interlace.reconcile import Reconciliation
+from lace.interlace.reconcile import MalformedSummary, Reconciliation, read_summary
 from lace.record import make_blob, make_plex
 from lace.text import Tai, digest, encode
 from tests.interlace.meddling import Change, change_block, change_nth
@@ -143,6 +143,15 @@ def test_an_answer_to_no_question_is_malformed() -> None:
 )
 def test_children_that_do_not_belong_or_do_not_add_up_are_refused(change: Change, wanted: str) -> None:
     assert code(run(change_nth(4, change))) == wanted
+
+
+@pytest.mark.parametrize(
+    "count", ["", "0", "01", "-1", "+1", " 1", "1_0", "٣", "³", "x", "1" * 20, "9" * 900]
+)
+def test_a_count_is_a_number_of_one_or_more_in_few_digits(count: str) -> None:
+    with pytest.raises(MalformedSummary, match="is no count of one or more"):
+        read_summary((PARTITION, "ab", count, "0" * 43), 2)
+    assert read_summary((PARTITION, "ab", "9" * 19, "0" * 43), 2).count == 10**19 - 1
 
 
 @pytest.mark.req("050-197")
