@@ -224,6 +224,15 @@ def test_prediction_makes_the_second_loop_cheap() -> None:
     assert blocks[-5:] == [{PARTITION}, set(), set(), set(), set()]
 
 
+def test_a_side_that_does_not_predict_asks_for_what_it_has_itself() -> None:
+    listed = []
+    for predicts in (True, False):
+        pair = make_pair(SHARED, SHARED, settings={"predicts": predicts})
+        pair.run()
+        listed.append(sum(fact[0] == "Advertised" for block in pair.blocks(0) for fact in block.facts))
+    assert listed == [0, len(SHARED)]
+
+
 def test_a_cursor_makes_the_next_exchange_cheap_where_prediction_cannot() -> None:
     from lace.interlace import Cursor
 

@@ -97,6 +97,19 @@ def test_an_offer_and_its_block_say_the_same() -> None:
     assert read_hello(offer.facts()) == offer
 
 
+def test_an_offer_is_written_in_one_way() -> None:
+    """Sets have no order, and the same exchange has the same bytes in every process."""
+    names = [f"Field-{number}" for number in range(10, 30)]
+    fields = [("HelloAdvertisedField", name) for name in names]
+    limits = [("HelloLimit", name, "7") for name in ("max_loop_iterations", "max_advertisement_records")]
+    formats = [("HelloRecordFormat", f"H{number}") for number in range(4, 9)]
+    block = read_hello(hello(*fields, *limits, *formats, without="HelloAllAdvertisedFields")).facts()
+    for name in ("HelloAdvertisedField", "HelloLimit", "HelloRecordFormat"):
+        written = [fact[1:] for fact in block if fact[0] == name]
+        assert written == sorted(written)
+        assert len(written) > 1
+
+
 @pytest.mark.req("050-068", "050-061")
 def test_the_example_block_of_the_spec_parses() -> None:
     lines = """HelloExchangePlan('E.EjVO1VPtbbG2gBSAq0afXQLgyd1EgnN0IJg6aqIDCBK')
