@@ -165,6 +165,23 @@ def test_the_first_question_is_answered_like_any_other(ask: Callable[[Partitions
     assert ask(asked_before)
 
 
+@pytest.mark.parametrize("parted", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("length", range(5))
+def test_two_sets_are_compared_piece_by_piece_and_nothing_is_left_out(
+    length: int, parted: tuple[bool, bool]
+) -> None:
+    held = {record(each): make_entry(digest(b"claims of %d" % each)) for each in range(30)}
+    ids = sorted(held)
+    halves = [Partitions({each: held[each] for each in some}) for some in (ids[:20], ids[10:])]
+    for half, asked in zip(halves, parted, strict=True):
+        if asked:
+            half.summaries(1)
+    prefixes = in_order({prefix_of(each, length) for each in held})
+    pieces = list(halves[0].pieces(halves[1], prefixes))
+    for side, half in enumerate(halves):
+        assert {each for piece in pieces for each in piece[side]} == set(half)
+
+
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:
     many = {f"B.x{c}{encode(digest(c.encode()))[2:]}.H3": make_entry(digest(c.encode())) for c in ALPHABET}
     [children] = Partitions(many).children(["x"])

@@ -21,6 +21,7 @@ from lace.interlace import (
     negotiate,
     read_hello,
 )
+from lace.interlace.limits import PARTITION_SUMMARIES
 from lace.policy import RequiredFields
 from tests.golden import load_vectors
 
@@ -71,6 +72,13 @@ def test_a_golden_pair_agrees_on_these_terms(case: dict[str, Any]) -> None:
 def test_tick_intervals_are_compared_as_numbers(one: str, other: str) -> None:
     mine, theirs = (hello(("HelloTickInterval", each), without="HelloTickInterval") for each in (one, other))
     assert agree(theirs, mine).tick_interval == 10_000_000
+
+
+def test_partitions_are_in_force_where_both_sides_offer_them() -> None:
+    offering, plain = hello(("HelloLimit", PARTITION_SUMMARIES, "7")), hello()
+    assert agree(offering, offering).partitions
+    assert not agree(offering, plain).partitions
+    assert not agree(plain, offering).partitions
 
 
 @pytest.mark.parametrize("case", GOLDEN["reject"], ids=lambda case: case["name"])
