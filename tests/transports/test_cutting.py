@@ -187,15 +187,7 @@ def test_half_a_frame_in_an_idle_exchange_is_half_a_block_and_has_its_time() -> 
         (frame(b"m", mask=False, length=1 << 40), BadFrames),
     ],
     # Masks are random: the bytes themselves would name the tests anew in each process that collects them.
-    ids=[
-        "text",
-        "part of a text",
-        "long ping",
-        "nothing to continue",
-        "reserved bit",
-        "no opcode",
-        "no mask",
-    ],
+    ids=["text", "part of a text", "long ping", "continues nothing", "reserved bit", "no opcode", "no mask"],
 )
 def test_what_no_stream_has_is_refused_with_its_first_byte(raw: bytes, error: type[Exception]) -> None:
     async def run() -> None:

@@ -50,7 +50,7 @@ def make_operand(
     *,
     stranger: PolicyFile | None = None,
 ) -> MadeOperand:
-    """Return what is presented under the policy of a known peer, or under all that a peer may turn out to have.
+    """Return what is presented under a known peer's policy, or under all that a peer may turn out to have.
 
     `stranger` is the policy that holds for an unknown peer whoever it turns out to be, where there is one.
     """

@@ -441,7 +441,7 @@ def _expose_own(policy: PolicyFile, peer: Verifier | None) -> None:
 def _check_made(
     section: PolicySection, lines: list[bytes], make: Callable[[], object]
 ) -> Iterator[Diagnostic]:
-    """Find out that a module of our own, which is made of what a section selects, would have too many rules."""
+    """Find out that a module of our own, made of what a section selects, would have too many rules."""
     try:
         make()
     except InvalidLacegram as error:
