@@ -348,6 +348,11 @@ def test_a_commit_goes_on_beside_the_exchange_and_is_told_of_when_it_is_over() -
     host.arrive(MANY[5])
     host.begin_commit()
     assert isinstance(host.commit(), StoreFailed)
+    host.arrive(MANY[5])
+    host.begin_commit()
+    host.arrive(MANY[4])
+    assert isinstance(host.begin_commit(), StoreFailed)
+    assert host.waiting == 1, "after a failure no other commit begins"
 
 
 class Spent(LimitExceeded):
