@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Generator, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -43,6 +44,14 @@ LATE = [make_blob(b"late %d" % number) for number in range(4)]
 
 def load(host: Host, wanted: SendRecords) -> tuple[list[bytes], RecordsSent | StoreFailed]:
     return rest_of(host.load(wanted))
+
+
+def outcome_of(loading: Generator[object, None, RecordsSent | StoreFailed]) -> RecordsSent | StoreFailed:
+    while True:
+        try:
+            next(loading)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 def rest_of(
@@ -234,6 +243,27 @@ def test_bytes_are_sent_within_their_limits(within: int, pause: int, sent: int, 
     assert sum(map(len, out)) <= within
 
 
+@pytest.mark.req("050-210")
+@pytest.mark.parametrize("missing", [False, True])
+def test_limits_are_met_to_the_byte(missing: bool) -> None:
+    store = MemoryStore()
+    store.put_many(MANY)
+    gone = [make_blob(b"gone").id] if missing else []
+    ids = (*[record.id for record in MANY[:3]], *gone, *[record.id for record in MANY[3:]])
+    sums = [sum(record.size for record in MANY[:count]) for count in range(1, 7)]
+    bounds = sorted({total + off for total in sums for off in (-1, 0, 1)})
+    for within, pause in product(bounds, bounds):
+        # All that fit, up to the one with which the pause is reached.
+        fitting = [total <= within for total in sums].count(True)
+        before_pause = next((count for count, total in enumerate(sums, 1) if total >= pause), len(sums))
+        wanted = SendRecords(ids, within, pause)
+        for loading in (Host(store).load(wanted), Host(store).load_records(wanted)):
+            answer = outcome_of(loading)
+            assert isinstance(answer, RecordsSent)
+            assert len(answer.sent) == min(fitting, before_pause)
+            assert answer.over_limit == (fitting < before_pause)
+
+
 @pytest.mark.req("050-005")
 def test_what_is_taken_away_while_others_go_out_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lace.drive.host.READ_BYTES", MANY[0].size + 1)
@@ -318,6 +348,11 @@ def test_a_commit_goes_on_beside_the_exchange_and_is_told_of_when_it_is_over() -
     host.arrive(MANY[5])
     host.begin_commit()
     assert isinstance(host.commit(), StoreFailed)
+    host.arrive(MANY[5])
+    host.begin_commit()
+    host.arrive(MANY[4])
+    assert isinstance(host.begin_commit(), StoreFailed)
+    assert host.waiting == 1, "after a failure no other commit begins"
 
 
 class Spent(LimitExceeded):

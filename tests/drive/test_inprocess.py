@@ -34,6 +34,7 @@ from tests.interlace.scenarios import (
     LINKED,
     MODES,
     NON_MONOTONIC,
+    UNLESS_BLOCKED,
     Scenario,
     chain,
     draw,
@@ -67,8 +68,28 @@ def check_same(pair: Pair, results: tuple[InterlaceResult, InterlaceResult]) -> 
         assert of(results[index]) == of(pair.results[index])
 
 
+# What is sent depends on what the peer advertises, and the peer takes back some of it.
+LISTENING = (
+    """SelectHave(P) :- Have(P), not Blocked(P), not Heard().
+SelectHave(P) :- Have(P), RecordLink(P,'+Link',_,_,_).
+SelectHave(P) :- Have(P), Field(P,'Group',_,'u'), not Blocked(P).
+SelectAdvertised(P,S) :- Advertised(P,S), AdvertisedField(P,S,'Group',_,'u').
+SelectAdvertised(P,S) :- Advertised(P,S), not Heard().
+Blocked(Q) :- Have(P), RecordLink(P,'+Link',_,_,Q).
+Heard() :- Advertised(P,S), AdvertisedField(P,S,'App',_,'ding').""",
+    """SelectHave(P) :- Have(P), not Blocked(P), not Heard().
+SelectHave(P) :- Have(P), RecordLink(P,'+Link',_,_,_).
+SelectAdvertised(P,S) :- Advertised(P,S).
+Blocked(Q) :- Have(P), RecordLink(P,'+Link',_,_,Q).
+Heard() :- Advertised(P,S), AdvertisedField(P,S,'Type',_,'P').""",
+    UNLESS_BLOCKED,
+)
+
+
 @pytest.mark.req("050-213", "050-215")
-@pytest.mark.parametrize("policies", [None, NON_MONOTONIC], ids=["growing", "shrinking"])
+@pytest.mark.parametrize(
+    "policies", [None, NON_MONOTONIC, LISTENING], ids=["growing", "shrinking", "listening"]
+)
 def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> None:
     for seed in range(3000, 3020):
         scenario = draw(seed, policies) if policies else draw(seed)
@@ -153,6 +174,17 @@ def test_limits_hold_in_one_process_too() -> None:
     assert one.received_hashes == (records[0].id,)
     zero, one = run_in_process(scenario, {"local": LocalLimits(service_records=1)})[0]
     assert one.complete
+
+
+def test_what_was_put_off_is_told_in_one_process_too() -> None:
+    records: list[Record] = [make_blob(b"%d" % number) for number in range(6)]
+    scenario = Scenario(records, [], (ALL, ALL), (EXPOSE_ALL, EXPOSE_ALL))
+    mode = {"local": LocalLimits(service_records=2), "limits": ExchangeLimits(max_loop_iterations=2)}
+    pair = scenario.pair({**mode, "partitions": False})
+    pair.run()
+    results = run_in_process(scenario, mode)[0]
+    check_same(pair, results)
+    assert len(results[1].deferred_hashes) == 2
 
 
 def test_what_cannot_be_agreed_on_ends_both_sides() -> None:

@@ -90,6 +90,14 @@ def test_a_block_over_its_limit_is_not_made() -> None:
         make_fact_block([("A", "x" * 36)], SMALL)
 
 
+@pytest.mark.parametrize("most", [3, 4096, 5000, 9000])
+def test_a_block_of_more_facts_than_agreed_is_not_made(most: int) -> None:
+    limits = StreamLimits(block_facts=most)
+    assert make_fact_block([("A",)] * most, limits)
+    with pytest.raises(CannotWrite, match=f"more than {most} facts"):
+        make_fact_block([("A",)] * (most + 1), limits)
+
+
 def test_a_setup_block_is_known_by_its_fact() -> None:
     assert FactBlock(b"ExchangeOperand('0','R','O','selector')\n").begins_epoch
     assert FactBlock(b"SetupNonce('x')\nExchangeOperand('0','R','O','selector')\n").begins_epoch
@@ -113,6 +121,7 @@ def test_a_name_without_constants_is_not_that_of_the_lines_behind_it(pieces: int
     block = make_fact_block(drawn * pieces)
     assert isinstance(block, FactBlock)
     assert list(block.facts()) == drawn * pieces
+    assert list(block.lines()) == [write_fact_line(fact) for fact in drawn] * pieces
 
 
 def test_lines_without_an_end_are_not_read_forever() -> None:

@@ -234,8 +234,9 @@ def test_a_long_line_among_many_is_found() -> None:
 
 
 @pytest.mark.req("060-112")
-def test_a_block_is_refused_with_the_line_that_is_too_much() -> None:
-    limits = StreamLimits(block_bytes=12)
+@pytest.mark.parametrize("most", range(12, 16))
+def test_a_block_is_refused_with_the_line_that_is_too_much(most: int) -> None:
+    limits = StreamLimits(block_bytes=most)
     assert read(PREFACE + b"A()\nB()\nC()\n\n", Reader(limits))[1] == FactBlock(b"A()\nB()\nC()\n")
     stream = PREFACE + b"A()\nB()\nC()\n# no line of it\nD()\n\n"
     for size in SPLITS:

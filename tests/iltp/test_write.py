@@ -118,6 +118,8 @@ def test_a_comment_is_one_short_line_and_stands_alone() -> None:
 def test_a_block_is_not_empty_and_not_too_long() -> None:
     assert "this one 0" in refuse(Preface(), FactBlock(b""))
     assert "this one 4" in refuse(Preface(), BLOCK, limits=StreamLimits(block_bytes=3))
+    writer = Writer(StreamLimits(block_bytes=4))
+    assert writer.write(Preface()) + writer.write(BLOCK) == PREFACE + BLOCK.raw + b"\n"
 
 
 def test_an_epoch_has_so_many_resources() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lace.facts import Fact
-from lace.interlace import ExchangeLimit, ExchangeLimits, Phase, block_size
+from lace.interlace import ExchangeLimit, ExchangeLimits, MalformedBlock, Phase, block_size
 from lace.interlace.answer import Answers
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.terms import Terms
@@ -41,6 +41,15 @@ def test_everything_is_answered_where_it_fits() -> None:
     assert kinds == sorted(kinds, reverse=True) or kinds.index("Advertised") > 0
     ids = [fact[1] for fact in facts if fact[0] == "Advertised"]
     assert ids == sorted(ids)
+
+
+@pytest.mark.req("050-209")
+def test_depth_counts_from_where_partitions_start() -> None:
+    answering, _ = answers(max_narrowing_depth=1)
+    facts = answering.answer(answering.read([(NARROW, "a")]))
+    assert {fact[1][0] for fact in facts} == {"a"}
+    with pytest.raises(MalformedBlock, match="as deep as partitions go"):
+        answering.read([(NARROW, facts[0][1])])
 
 
 @pytest.mark.parametrize("bound", [10, 19, 20, 29])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lace.errors import LaceError, StoreError
+from lace.facts import Fact
 from lace.interlace import (
     BlockReceived,
     Cause,
@@ -80,6 +81,16 @@ def test_another_plan_is_refused() -> None:
     pair, result = run(change_block("HelloExchangePlan", other))
     check_abort(pair, result, "interlace/plan-mismatch")
     assert not [b for b in pair.blocks(1) if b.facts and b.facts[0][0].startswith("Advertise")]
+
+
+@pytest.mark.req("050-097")
+def test_another_plan_is_told_before_a_proof_that_cannot_be_right_for_it() -> None:
+    def other(facts: list[Fact]) -> list[Fact]:
+        plan = replace_fact("HelloExchangePlan", "E.214fcZDCuo12iJ72LbZFNB4f7j10e39f~fl6L647bWO")(facts)
+        return replace_fact("HelloProof", "0" * 86)(plan)
+
+    pair, result = run(change_block("HelloExchangePlan", other), settings=({"secret": SECRETS[0]}, {}))
+    check_abort(pair, result, "interlace/plan-mismatch")
 
 
 @pytest.mark.req("050-190", "050-112")

@@ -136,6 +136,12 @@ def test_what_is_sent_before_its_turn_is_the_drivers_to_keep() -> None:
     assert machine.phase is Phase.SELECT
 
 
+def test_there_is_nothing_to_remember_of_a_peer_that_said_nothing() -> None:
+    machine, _ = machine_in(Phase.SETUP)
+    assert machine.cursor() is None
+    assert not machine.cursor_is_due
+
+
 @pytest.mark.req("050-015")
 def test_the_state_can_be_looked_at() -> None:
     machine, _ = machine_in(Phase.AVAILABILITY)

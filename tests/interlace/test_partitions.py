@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -140,6 +141,45 @@ def change_and_compare(steps: list[tuple[list[int], list[int]]], in_parts: bool)
     others = [Summary(each.prefix, each.count, bytes(32)) for each in summaries]
     more = [Summary(each.prefix, each.count + 1, each.root) for each in summaries]
     assert kept.agreeing([*others, *summaries, *more]) == summaries
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kept: kept.prefixes(1),
+        lambda kept: kept.child_prefixes([""]),
+        lambda kept: kept.child_prefixes(["a"]),
+        lambda kept: kept.count("a"),
+        lambda kept: kept.counts(["a", "b"]),
+        lambda kept: kept.under("a"),
+        lambda kept: kept.summary("a"),
+        lambda kept: kept.summaries(),
+        lambda kept: [*kept.children(["a"])],
+    ],
+)
+def test_the_first_question_is_answered_like_any_other(ask: Callable[[Partitions], Any]) -> None:
+    held = {record(each): make_entry(digest(b"claims of %d" % each)) for each in range(20)}
+    asked_before = Partitions(held)
+    asked_before.summaries(1)
+    assert ask(Partitions(held)) == ask(asked_before)
+    assert ask(asked_before)
+
+
+@pytest.mark.parametrize("parted", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("length", range(5))
+def test_two_sets_are_compared_piece_by_piece_and_nothing_is_left_out(
+    length: int, parted: tuple[bool, bool]
+) -> None:
+    held = {record(each): make_entry(digest(b"claims of %d" % each)) for each in range(30)}
+    ids = sorted(held)
+    halves = [Partitions({each: held[each] for each in some}) for some in (ids[:20], ids[10:])]
+    for half, asked in zip(halves, parted, strict=True):
+        if asked:
+            half.summaries(1)
+    prefixes = in_order({prefix_of(each, length) for each in held})
+    pieces = list(halves[0].pieces(halves[1], prefixes))
+    for side, half in enumerate(halves):
+        assert {each for piece in pieces for each in piece[side]} == set(half)
 
 
 def test_a_parent_has_a_child_for_each_character_at_most() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from lace.interlace.claims import hash_advertisements
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.partitions import Groups
 from lace.interlace.peer import PeerAdvertisements
-from lace.interlace.reconcile import Reconciliation
+from lace.interlace.reconcile import MalformedSummary, Reconciliation, read_summary
 from lace.record import make_blob, make_plex
 from lace.text import Tai, digest, encode
 from tests.interlace.meddling import Change, change_block, change_nth
@@ -145,6 +146,15 @@ def test_children_that_do_not_belong_or_do_not_add_up_are_refused(change: Change
     assert code(run(change_nth(4, change))) == wanted
 
 
+@pytest.mark.parametrize(
+    "count", ["", "0", "01", "-1", "+1", " 1", "1_0", "٣", "³", "x", "1" * 20, "9" * 900]
+)
+def test_a_count_is_a_number_of_one_or_more_in_few_digits(count: str) -> None:
+    with pytest.raises(MalformedSummary, match="is no count of one or more"):
+        read_summary((PARTITION, "ab", count, "0" * 43), 2)
+    assert read_summary((PARTITION, "ab", "9" * 19, "0" * 43), 2).count == 10**19 - 1
+
+
 @pytest.mark.req("050-197")
 def test_a_root_of_a_child_that_is_a_lie_is_found_when_it_is_listed() -> None:
     def other_root(facts: list[Fact]) -> list[Fact]:
@@ -213,6 +223,15 @@ def test_prediction_makes_the_second_loop_cheap() -> None:
     assert pair.results[0].loops == 2
     # The second loop: one summary, and nobody asks anything.
     assert blocks[-5:] == [{PARTITION}, set(), set(), set(), set()]
+
+
+def test_a_side_that_does_not_predict_asks_for_what_it_has_itself() -> None:
+    listed = []
+    for predicts in (True, False):
+        pair = make_pair(SHARED, SHARED, settings={"predicts": predicts})
+        pair.run()
+        listed.append(sum(fact[0] == "Advertised" for block in pair.blocks(0) for fact in block.facts))
+    assert listed == [0, len(SHARED)]
 
 
 def test_a_cursor_makes_the_next_exchange_cheap_where_prediction_cannot() -> None:
@@ -287,20 +306,45 @@ def test_what_a_peer_said_before_is_known_until_something_of_it_changes() -> Non
     assert not peer.is_known(whole)
 
 
+def in_one_bucket(count: int, part: int) -> list[OwnAdvertisements]:
+    """Return two sides with ids that begin alike; each of them lacks one in so many."""
+    ids = [f"B.zz{encode(digest(b'%d' % number))[2:]}.H3" for number in range(count)]
+    sides = []
+    for source, other, left_out in (("Opq_a", "Opq_b", 0), ("Opq_b", "Opq_a", 1)):
+        held = [each for number, each in enumerate(ids) if number % part != left_out]
+        own = OwnAdvertisements(source, other, frozenset(), frozenset({"H3"}), summarizes=True)
+        own.update(Decided(may_send=held, have=held))
+        sides.append(own)
+    return sides
+
+
+@pytest.mark.req("050-209")
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("depth", [1, 2, 12])
+def test_what_may_not_be_narrowed_further_is_listed_whatever_it_costs(depth: int, start: int) -> None:
+    agreed = machine_in(Phase.CHOOSE)[0].exchange.agreed.terms
+    terms = replace(agreed, limits=ExchangeLimits(max_narrowing_depth=depth), partition_start=start)
+    mine, theirs = in_one_bucket(400, 200)
+    peer = PeerAdvertisements("Opq_b", frozenset(), summarizes=True)
+    summaries = theirs.tree.summaries(start)
+    answers = Answers(summaries, theirs, terms)
+    reconciliation = Reconciliation([each.fact() for each in summaries], peer, mine, terms)
+    narrowed: list[str] = []
+    while asked := reconciliation.ask():
+        narrowed += asked.narrows
+        reconciliation.accept(answers.answer(answers.read(asked.facts())))
+    assert peer.claims.keys() == theirs.ids
+    # Down to the third character all begin alike; then there are few enough.
+    assert max(map(len, narrowed)) == min(start + depth - 1, 2)
+
+
 def test_many_records_in_one_bucket_are_gone_through_a_few_times_in_a_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever makes up thousands of ids that begin alike keeps nobody busy with them."""
     count, walked = 4000, 0
-    ids = [f"B.zz{encode(digest(b'%d' % number))[2:]}.H3" for number in range(count)]
     terms = machine_in(Phase.CHOOSE)[0].exchange.agreed.terms
-    sides = []
-    for source, other, left_out in (("Opq_a", "Opq_b", 0), ("Opq_b", "Opq_a", 1)):
-        held = [each for number, each in enumerate(ids) if number % 9 != left_out]
-        own = OwnAdvertisements(source, other, frozenset(), frozenset({"H3"}), summarizes=True)
-        own.update(Decided(may_send=held, have=held))
-        sides.append(own)
-    mine, theirs = sides
+    mine, theirs = in_one_bucket(count, 9)
     under = Partitions.under
 
     def walking(partitions: Partitions, prefix: str) -> dict[str, bytes]:

@@ -21,6 +21,7 @@ from lace.interlace import (
     negotiate,
     read_hello,
 )
+from lace.interlace.limits import PARTITION_SUMMARIES
 from lace.policy import RequiredFields
 from tests.golden import load_vectors
 
@@ -73,6 +74,13 @@ def test_tick_intervals_are_compared_as_numbers(one: str, other: str) -> None:
     assert agree(theirs, mine).tick_interval == 10_000_000
 
 
+def test_partitions_are_in_force_where_both_sides_offer_them() -> None:
+    offering, plain = hello(("HelloLimit", PARTITION_SUMMARIES, "7")), hello()
+    assert agree(offering, offering).partitions
+    assert not agree(offering, plain).partitions
+    assert not agree(plain, offering).partitions
+
+
 @pytest.mark.parametrize("case", GOLDEN["reject"], ids=lambda case: case["name"])
 def test_a_golden_pair_does_not_agree(case: dict[str, Any]) -> None:
     mine = read_hello([tuple(fact) for fact in case["mine"]])
@@ -95,6 +103,19 @@ def test_an_offer_and_its_block_say_the_same() -> None:
     offer = read_hello(facts)
     assert sorted(offer.facts()) == sorted(facts)
     assert read_hello(offer.facts()) == offer
+
+
+def test_an_offer_is_written_in_one_way() -> None:
+    """Sets have no order, and the same exchange has the same bytes in every process."""
+    names = [f"Field-{number}" for number in range(10, 30)]
+    fields = [("HelloAdvertisedField", name) for name in names]
+    limits = [("HelloLimit", name, "7") for name in ("max_loop_iterations", "max_advertisement_records")]
+    formats = [("HelloRecordFormat", f"H{number}") for number in range(4, 9)]
+    block = read_hello(hello(*fields, *limits, *formats, without="HelloAllAdvertisedFields")).facts()
+    for name in ("HelloAdvertisedField", "HelloLimit", "HelloRecordFormat"):
+        written = [fact[1:] for fact in block if fact[0] == name]
+        assert written == sorted(written)
+        assert len(written) > 1
 
 
 @pytest.mark.req("050-068", "050-061")

@@ -14,6 +14,7 @@ from lace.record import (
     RecordLimits,
     RecordReader,
     Rejected,
+    inner_records,
     make_blob,
     make_plex,
     make_seal,
@@ -30,6 +31,11 @@ BLOB = make_blob(b"hello world")
 PLEX = make_plex("u/v", "ding", "links/1", TAI, b"some data", [("Tag", "one"), ("Note", "x y ")])
 SEAL = make_seal(PLEX, SECRETS[0], AUX)
 SAMPLES: tuple[Record, ...] = (BLOB, PLEX, SEAL)
+FIELDS = {
+    "B": ["id", "type", "raw", "size", "data", "length"],
+    "P": ["id", "type", "raw", "size", "group", "app", "name", "tai", "extra", "blob"],
+    "S": ["id", "type", "raw", "size", "signer", "signature", "plex"],
+}
 
 
 def stored(letter: str, payload: bytes) -> bytes:
@@ -93,6 +99,12 @@ def shown(items: list[Item]) -> list[tuple[object, ...]]:
         else (item.offset, item.raw, item.error.code, item.error.offset, str(item.error))
         for item in items
     ]
+
+
+def told(record: Record) -> list[tuple[object, ...]]:
+    """Return what a record says of itself, and what those inside it say."""
+    layers = (record, *inner_records(record))
+    return [(type(layer), *[getattr(layer, name) for name in FIELDS[layer.type]]) for layer in layers]
 
 
 def joined(items: list[Item]) -> bytes:

@@ -182,6 +182,21 @@ class TestHeaderLines:
         assert isinstance(error, PlexHeaders if line == "" else HeaderLine)
         assert error.offset == raw.index(f"{TAI}\n{line}\n".encode()) + len(TAI) + 1
 
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            ("Tag", "there is no colon"),
+            (": x", "the name before the colon is empty or has a space"),
+            ("T ag: x", "the name before the colon is empty or has a space"),
+            ("Tag:x", "exactly one space follows the colon"),
+            ("Tag:  x", "the value is empty or begins with a space"),
+            ("Tag: ", "the value is empty or begins with a space"),
+        ],
+    )
+    def test_the_refusal_says_what_is_wrong_with_the_line(self, line: str, reason: str) -> None:
+        error = refusal(plex_bytes(header_part(*GOOD) + line.encode() + b"\n"))
+        assert error.fields["reason"].startswith(reason)
+
     @pytest.mark.parametrize("byte", [*range(0x0A), *range(0x0B, 0x20), 0x7F])
     def test_a_control_byte_is_refused_where_it_stands(self, byte: int) -> None:
         for line in (b"Tag: a%cb", b"T%cg: x", b"%cTag: x", b"Tag: x%c"):

@@ -24,14 +24,8 @@ from lace.record import (
     parse_record,
 )
 from lace.record.check import reopen_record
-from tests.record.samples import BLOB, PLEX, SAMPLES, SEAL, TAI, header_part, refusal, stored
+from tests.record.samples import BLOB, FIELDS, PLEX, SAMPLES, SEAL, TAI, header_part, refusal, stored
 from tests.strategies import records
-
-FIELDS = {
-    "B": ["id", "type", "raw", "size", "data", "length"],
-    "P": ["id", "type", "raw", "size", "group", "app", "name", "tai", "extra", "blob"],
-    "S": ["id", "type", "raw", "size", "signer", "signature", "plex"],
-}
 
 
 @pytest.mark.parametrize("record", SAMPLES, ids=lambda record: record.type)

@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lace.record import (
@@ -49,6 +49,7 @@ from tests.record.samples import (
     rejected,
     shown,
     stored,
+    told,
 )
 from tests.strategies import AUX, SECRETS, cuts, damaged, pieces, record_lists
 
@@ -68,6 +69,8 @@ def test_good_records_come_out_as_they_went_in(records: list[Record]) -> None:
     items = read_all(b"".join([record.raw for record in records]))
     assert accepted(items) == records
     assert rejected(items) == []
+    # Records are equal by their ids: what is read out of them is looked at too, wherever they lie.
+    assert list(map(told, accepted(items))) == list(map(told, records))
 
 
 @given(streams)
@@ -81,13 +84,17 @@ def test_every_byte_that_comes_in_leaves_in_an_item(stream: bytes) -> None:
 
 
 @given(streams.flatmap(lambda stream: st.tuples(st.just(stream), cuts(len(stream)))))
+@example((BLOB.raw + BLOB.raw[:-1] + b"?" + NEXT.raw, [BLOB.size]))  # a Blob that does not hash
 def test_how_the_bytes_are_cut_changes_nothing(drawn: tuple[bytes, list[int]]) -> None:
     stream, at = drawn
-    whole = shown(read_all(stream))
-    assert shown(read_all(stream, step=1)) == whole
-    reader = RecordReader()
-    items = [item for part in pieces(stream, at) for item in reader.feed(part)]
-    assert shown(items + reader.close()) == whole
+    at_once = RecordReader()
+    whole = shown(at_once.feed(stream) + at_once.close())
+    for parts in (pieces(stream, at), pieces(stream, list(range(len(stream))))):
+        reader = RecordReader()
+        items = [item for part in parts for item in reader.feed(part)]
+        assert shown(items + reader.close()) == whole
+        # What was looked at in vain decides how damage is read later on.
+        assert (reader.wasted, reader.slack) == (at_once.wasted, at_once.slack)
 
 
 @pytest.mark.slow
@@ -326,6 +333,12 @@ def test_a_reader_at_rest_takes_no_more() -> None:
     assert len(reader.feed(BLOB.raw + PLEX.raw)) == 1
     assert (reader.rests, reader.offset) == (True, len(BLOB.raw))
     assert reader.feed(SEAL.raw) == reader.close() == []
+
+
+def test_a_reader_without_an_end_never_rests() -> None:
+    reader = RecordReader()
+    assert reader.feed(BLOB.raw)
+    assert not reader.rests
 
 
 def test_what_was_wasted_before_can_decide() -> None:

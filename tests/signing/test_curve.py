@@ -68,9 +68,11 @@ def test_a_point_whose_x_is_not_below_the_order_counts(x: int, s: int, e: int) -
 
 
 @pytest.mark.parametrize("x", [x_of(3), HIGH[0], HIGH[1]])
-def test_a_challenge_counts_modulo_the_order(x: int) -> None:
+def test_both_factors_count_modulo_the_order(x: int) -> None:
     for e in (affine.N, affine.N + 1, 2**256 - 1):
         assert subtract(5, e, as_bytes(x)) == expected(5, e % affine.N, x)
+    for s in (affine.N, affine.N + 1, 2**256 - 1):
+        assert subtract(s, 0, as_bytes(x)) == expected(s % affine.N, 0, x)
 
 
 @pytest.mark.parametrize("x", [*OFF_CURVE, affine.P, affine.P + x_of(1) % 2**32, 2**256 - 1])

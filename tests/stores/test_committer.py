@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 import pytest
 
 from lace.record import make_blob
 from lace.stores import Forgotten, Interrupted, Locked, SqliteStore, TooBig
+from lace.stores.committer import _Request
 from tests.stores.samples import sample, samples
 
 T = TypeVar("T")
@@ -146,6 +147,21 @@ def test_an_interrupted_leader_does_not_leave_the_others_waiting(crowd: Crowd) -
     assert KeyboardInterrupt in kinds
     assert [record_id for _, record_id in store.ids()] == [sample(0).id]
     assert store.put(sample(1)).store_id == 2
+
+
+def test_whoever_was_done_before_an_interrupt_is_told_so(tmp_path: Path) -> None:
+    def fail(error: BaseException) -> Any:
+        raise error
+
+    with SqliteStore(tmp_path / "a.lace") as store:
+        done: _Request[str] = _Request(lambda commit: "done")
+        # Because of the mistake each is tried alone.
+        mistaken: _Request[str] = _Request(lambda commit: fail(ValueError()))
+        store._committer._queue += [done, mistaken]
+        with pytest.raises(KeyboardInterrupt):
+            store._write(lambda commit: fail(KeyboardInterrupt()))
+        assert (done.value, done.error) == ("done", None)
+        assert isinstance(mistaken.error, ValueError)
 
 
 def test_everyone_is_told_when_the_store_stays_locked(tmp_path: Path) -> None:

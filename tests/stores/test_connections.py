@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import apsw
@@ -211,6 +212,19 @@ def test_readers_that_iterate_inside_each_other_do_not_meet(tmp_path: Path) -> N
                     seen += len(list(store.query("Have", 1, record_id)))
         assert seen == 12
         assert len(store._connections._idle) <= 4
+
+
+def test_a_closed_store_leaves_no_connection_behind(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / NAME)
+    store.put_many(samples(0, 3))
+    with ExitStack() as lent:
+        with store._connections.reader(), store._connections.reader():
+            lent.enter_context(store._connections.reader())
+        assert len(store._connections._idle) == 2
+        store.close()
+        assert (tmp_path / f"{NAME}-wal").exists()
+    # The last connection that is closed merges the log into the file.
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 def test_short_ids_and_coordinates_are_looked_up_in_an_index(tmp_path: Path) -> None:

@@ -118,6 +118,10 @@ def test_a_manifest_says_what_a_folder_is(tmp_path: Path) -> None:
         ({"shards": [{"file": "x.records", "bytes": 6}]}, "should have 6 bytes and has 5"),
         ({"shards": [{"file": "../x.records", "bytes": 5}]}, "no file beside it"),
         ({"shards": [{"file": "..", "bytes": 5}]}, "no file beside it"),
+        (
+            {"shards": [{"file": "x.records", "bytes": 5}, {"file": "y.records", "bytes": 5}]},
+            "the shard y.records is missing",
+        ),
         ({"shards": [{"file": "x.records"}]}, "cannot be read"),
         ({"shards": 7}, "cannot be read"),
         ({"format": "lace-csv/1"}, "its format is 'lace-csv/1'"),
@@ -130,6 +134,16 @@ def test_a_manifest_that_does_not_fit_stops_the_import(
     with pytest.raises(BadManifest, match="nothing was imported") as caught:
         find_sources([tmp_path])
     assert reason in str(caught.value)
+
+
+def test_a_manifest_that_is_too_long_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest(tmp_path)
+    size = (tmp_path / "manifest.json").stat().st_size
+    monkeypatch.setattr("lace.stores.sources.MANIFEST_BYTES", size)
+    assert find_sources([tmp_path])
+    monkeypatch.setattr("lace.stores.sources.MANIFEST_BYTES", size - 1)
+    with pytest.raises(BadManifest, match=f"it has more than {size - 1} bytes"):
+        find_sources([tmp_path])
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b"{}"])

@@ -46,6 +46,7 @@ def test_a_backup_is_one_state_while_others_write(tmp_path: Path, monkeypatch: p
             nonlocal steps
             store.put(sample(steps))
             steps += 1
+            assert done == min(5 * steps, total)
 
         store.backup(tmp_path / "copy.lace", write)
         assert steps > 10

@@ -152,6 +152,8 @@ def _listed(folder: Path) -> list[Path]:
 
     with file_faults(manifest), manifest.open("rb") as file:
         raw = file.read(MANIFEST_BYTES + 1)
+    if len(raw) > MANIFEST_BYTES:
+        raise bad(f"it has more than {MANIFEST_BYTES} bytes")
     try:
         content = json.loads(raw)
         kind = content["format"]

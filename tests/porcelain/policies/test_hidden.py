@@ -57,16 +57,20 @@ def test_a_view_that_shows_less_than_is_selected_is_warned_about(text: str, line
         f"[select]\n{SELECT_ALL}[trust {ALICE}]\n",
         f"[select]\n{SELECT_ALL}[select storage]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_TOWN}",
         f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_NOTES}[expose selected]\n[expose union]\n",
+        f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_TOWN}[expose to {ALICE}]\n{EXPOSE_NOTES}"
+        "[expose union]\n",
         f"[select]\n{SELECT_TOWN}[expose to anyone]\n{EXPOSE_NOTES}{EXPOSE_TOWN}",
         HARBOUR.replace("Have(P), F", "Have(P), not Field(P,'App',_,_), F"),
         HARBOUR.replace("Have(P), F", "Town(P).\nTown(P) :- F"),
+        HARBOUR.replace("Have(P), F", "Have(P), Town(P).\nTown(P) :- F"),
         TOWN.replace("_Viewer(V), Field(P,'Group',_,'town')", "_Viewer(V), Town(P)")
         + "Town(P) :- Field(P,'Group',_,'town').\n",
         TOWN.replace("_Viewer(V), F", "_Viewer(V), Field(P,'Of',_,Q), F"),
     ],
     ids=[
         "the same", "nothing", "selected", "trusted", "one select is as narrow", "union with selected",
-        "another rule", "a wider denial", "a helper selects", "a helper shows", "a join",
+        "union with all", "another rule", "a wider denial", "a helper selects",
+        "a helper selects too", "a helper shows", "a join",
     ],
 )  # fmt: skip
 def test_what_shows_all_or_cannot_be_decided_is_let_be(text: str) -> None:

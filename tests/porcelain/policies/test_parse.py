@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lace.datalog import Diagnostic
-from lace.porcelain import PolicyRefused, check_policy, parse_policy
+from lace.porcelain import PolicyRefused, WrongArgument, check_policy, parse_policy, read_policy
+from lace.stores import FileRefused
 from tests.porcelain.policy_texts import ALICE, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
 
 
@@ -43,6 +44,24 @@ def test_what_040_rejects_in_a_selector_has_its_own_code(
     assert faults(f"[select]\n{rules}") == [(code, line, column)]
 
 
+def test_a_place_is_also_told_in_bytes_from_the_start() -> None:
+    text = f"# wörter\n{TOWN}[send]\nAllowSend(P) :- Have(P), MaySend(P).\n"
+    _, found = check_policy(text)
+    [place] = [each.span for each in found if each.code == "policy/reserved-name"]
+    assert text.encode()[place.offset :] == b"MaySend(P).\n"
+
+
+@pytest.mark.parametrize("text", [SELECT_ALL, TOWN, "SelectHave(P) :- Have(P).", "a\nb"])
+def test_a_text_in_the_place_of_a_path_is_called_so(text: str) -> None:
+    with pytest.raises(WrongArgument, match="the text of one"):
+        read_policy(text)
+
+
+def test_a_path_that_leads_nowhere_says_so() -> None:
+    with pytest.raises(FileRefused, match="No such file"):
+        read_policy("nowhere.policy")
+
+
 def test_rules_without_a_section_are_flat_rules() -> None:
     assert faults(SELECT_ALL) == [("policy/flat-rules", 1, 1)]
     assert faults(f"# why\n{SELECT_ALL}{TOWN}") == [("policy/flat-rules", 2, 1)]
@@ -67,6 +86,7 @@ def test_what_an_expose_section_may_not_say(rules: str, code: str, line: int) ->
     [
         ("[send]\nAllowSend(P) :- Have(P), Advertised(P,_).\n", "policy/unreadable-facts", 7, 26),
         ("[send]\n# why\nAllowSend(P) :- Have(P), MaySend(P).\n", "policy/reserved-name", 8, 26),
+        ("[send]\nAllowSend(P) :- Have(P).\nGo(P) :- MaySend(P).\n", "policy/reserved-name", 8, 10),
         ("[send]\nGo(P) :- Have(P).\n", "policy/missing-export", 6, 1),
         ("[receive]\nAllowRequest(P) :- Have(P).\n", "policy/missing-export", 6, 1),
         ("[receive]\n", "policy/missing-export", 6, 1),
@@ -122,6 +142,8 @@ def test_a_policy_selects_something() -> None:
 def test_what_depends_on_claims_is_not_exposed_as_selected() -> None:
     claims = "SelectHave(P) :- Have(P), Advertised(P,_).\nSelectAdvertised(P,S) :- Advertised(P,S).\n"
     assert faults(f"[select]\n{claims}[expose selected]\n") == [("policy/expose-selected", 4, 1)]
+    behind = f"[select]\n{claims}[expose to anyone]\n{EXPOSE_TOWN}[expose selected]\n"
+    assert faults(behind) == [("policy/expose-selected", 6, 1)]
 
 
 def test_sections_that_are_no_operand_together_are_refused() -> None:

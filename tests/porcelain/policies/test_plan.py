@@ -22,6 +22,14 @@ def test_two_policies_make_a_plan_and_disclose_what_they_must(tmp_path: Path) ->
     assert any(line.startswith("no record: nothing is exposed to this peer") for line in theirs)
 
 
+def test_to_whom_is_trusted_every_record_is_disclosed() -> None:
+    trusting = parse_policy(f"[select]\n{SELECT_ALL}[trust {ALICE}]\n")
+    for proven, start in ((ALICE, "every record: the other side's rules are trusted"), (None, "no record: ")):
+        ours = plan_exchange(trusting, parse_policy(TOWN), proven=(None, proven)).discloses[0]
+        [told] = [line for line in ours if "record: " in line]
+        assert told.startswith(start)
+
+
 def test_what_is_not_exposed_is_not_said_to_stay() -> None:
     here, ours = Lace(), parse_policy(f"[select]\n{SELECT_ALL}")
     record = here.put(b"x").id

@@ -35,6 +35,7 @@ def test_there_are_those_that_people_ask_for() -> None:
 
 @pytest.mark.parametrize("ready", READY, ids=lambda each: each.name)
 def test_a_ready_policy_is_well_written(ready: ReadyPolicy) -> None:
+    assert ready.text.startswith(f"# {ready.summary[:30]}")
     policy, found = check_policy(ready.text, ready.name)
     assert found == []
     assert policy is not None

@@ -41,6 +41,7 @@ def outcomes(cases: str, folder: Path | None = None) -> dict[str, CaseOutcome]:
 def test_a_case_goes_as_expected(peer: str, given: str, case: str, did: str) -> None:
     found = outcomes(f"[peer {peer}]\ngiven {given}\n{case}\n")["x"]
     assert (found.passed, found.did, found.reasons) == (True, did, [])
+    assert found.to_json()["expected"] == case.partition(":")[0].replace(" x", "")
 
 
 @pytest.mark.parametrize(
