@@ -46,8 +46,8 @@ Run = Callable[..., int | None]
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
 LONGEST = 256
-"""A peer's rule may have 100,000 of them. Python compiles a function at a stroke, in which no other thread goes
-on, and what it made is kept."""
+"""So many steps are written as a function: Python compiles it at a stroke, while no other thread goes on, and
+what it makes is kept. A peer's rule may have 100,000."""
 MOST_WORK = 1 << 18
 """So many rows are walked through that are only counted."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]

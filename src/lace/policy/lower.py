@@ -77,8 +77,9 @@ class Lowered:
     @property
     def text_bytes(self) -> int:
         """How much text it is made of: both operands and the restrictions."""
-        modules = [operand.module for operand in self.plan.operands]
-        return sum([len(each.program.raw) for each in (*modules, *self.restrictions)])
+        programs = [operand.module.program for operand in self.plan.operands]
+        programs += [each.program for each in self.restrictions]
+        return sum([len(program.raw) for program in programs])
 
     def exported(self, index: int) -> tuple[Predicate, Predicate]:
         """Return what an operand selects, by its scoped names."""
