@@ -10,7 +10,8 @@ import pytest
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped
 from lace.datalog import compile_program, evaluate, parse_program
-from lace.engines import Database
+from lace.engines import Database, quick
+from lace.engines.quick import code_of
 from lace.facts import Fact, Predicate
 from tests.datalog.programs import random_case
 from tests.engines.modes import mode
@@ -130,3 +131,19 @@ def test_a_program_that_is_dropped_leaves_nothing_in_the_database() -> None:
     gc.collect()
     assert gone() is None
     assert not database._prepared
+
+
+@pytest.mark.parametrize("part", ["P != '{n}'", "not Field(P,'{n}',_,_)", "Have(V{n})"])
+def test_a_rule_of_very_many_parts_is_not_compiled_as_python(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would hold up everybody while Python compiles it, and what came of it would be kept."""
+    sources: list[str] = []
+    monkeypatch.setattr(quick, "code_of", lambda source: sources.append(source) or code_of(source))
+    parts = ", ".join(part.format(n=n) for n in range(3000))
+    text = f"Chosen(P) :- Have(P), {parts}."
+    facts: list[Fact] = [("Have", "a"), ("Have", "7"), ("Field", "7", "7", "0", "x")]
+    found = Database(facts).evaluate(compile_program(parse_program(text))).result().all_facts()
+    assert ("Chosen", "a") in found
+    assert (("Chosen", "7") in found) == part.startswith("Have")
+    assert all(len(source) < 20_000 for source in sources)

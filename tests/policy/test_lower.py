@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from lace.datalog import compile_program, evaluate, parse_program
 from lace.engines import Database
 from lace.facts import GATED, RECORD_PREDICATES, Fact, SetSource
 from lace.policy import MAY_REQUEST, MAY_SEND, Lowered, Precompiled, read_restriction
-from tests.policy.sides import ALICE, ALL, Store, expose, plan_of, policy, snapshot
+from tests.policy.sides import ALICE, ALL, Store, expose, plan_of, policy, record, snapshot
 from tests.policy.worlds import EXPOSED, LOCALS, random_module, random_pair
 
 ENCRYPTED = read_restriction("AllowSend(P) :- Have(P), TransportEncrypted().", "send")
@@ -120,6 +121,37 @@ def test_programs_are_kept_by_plan_side_restrictions_and_view() -> None:
     assert kept.lower(plan, 0, trusted=True) is not first
     assert kept.lower(plan, 0) is not first, "only so many are kept"
     assert kept.lower(plan, 0, (ENCRYPTED,)).restrictions == (ENCRYPTED,)
+
+
+def test_the_text_of_what_is_kept_is_bounded() -> None:
+    """A peer chooses its operand: a mebibyte of rules is some hundred mebibytes when it is compiled."""
+    long = plan_of(ALL, ALL + "\n" + "\n".join(f"SelectHave(P) :- Field(P,'{n}',_,'x')." for n in range(99)))
+    short = plan_of(ALL, ALL)
+    most = Lowered(long, 0).text_bytes
+    assert Lowered(long, 0, (ENCRYPTED,)).text_bytes > most > 20 * Lowered(short, 0).text_bytes
+
+    kept = Precompiled(most_bytes=most)
+    first = kept.lower(short, 0)
+    assert kept.lower(long, 0, (ENCRYPTED,)) is not kept.lower(long, 0, (ENCRYPTED,)), "that is too long"
+    assert kept.lower(short, 0) is first, "and others stay"
+    assert kept.lower(long, 0) is kept.lower(long, 0), "that is not"
+    again = kept.lower(short, 0)
+    assert again is not first, "others make room for it"
+    assert kept.lower(short, 0) is again
+
+
+def test_a_program_that_is_not_kept_is_made_once_for_each_exchange() -> None:
+    made: list[Lowered] = []
+
+    class Counting(Precompiled):
+        def lower(self, *given: Any, **more: Any) -> Lowered:
+            made.append(super().lower(*given, **more))
+            return made[-1]
+
+    side = policy(ALL, ALL, expose(*EXPOSED[0]), precompiled=Counting(most_bytes=0))
+    before = snapshot(record("x", "X"))
+    assert side.evaluate(before).may_send == side.evaluate(before.next()).may_send
+    assert len(made) == 1
 
 
 def test_a_store_of_any_engine_can_be_asked() -> None:

@@ -25,7 +25,7 @@ from lace.algebra import (
     whole,
 )
 from lace.engines.layout import LaidStep, lay_out
-from lace.engines.quick import MOST_LOOPS, MOST_TESTED, QuickPipeline
+from lace.engines.quick import LONGEST, MOST_LOOPS, QuickPipeline
 from lace.engines.relations import Source, source_of
 from lace.facts import Predicate
 
@@ -278,8 +278,8 @@ def _wider(source: Source) -> set[Source]:
 
 
 def suits_loops(pipeline: Pipeline) -> bool:
-    """Tell whether a pipeline can be a function: Python bounds how deep loops stand in each other."""
+    """Tell whether a pipeline can be a function: one that is neither too deep nor too long."""
     steps = pipeline.steps
-    if len(steps) <= MOST_LOOPS:
-        return True
-    return len(steps) <= MOST_TESTED and sum(type(step) is Join for step in steps) <= MOST_LOOPS
+    if len(steps) > LONGEST:
+        return False
+    return len(steps) <= MOST_LOOPS or sum(type(step) is Join for step in steps) <= MOST_LOOPS

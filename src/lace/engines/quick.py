@@ -45,10 +45,11 @@ Run = Callable[..., int | None]
 
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
+LONGEST = 256
+"""So many steps are written as a function: Python compiles it at a stroke, while no other thread goes on, what
+it makes is kept, and it looks at no clock between two steps, as columns do. A peer's rule may have 100,000."""
 MOST_WORK = 1 << 18
 """So many rows are walked through that are only counted."""
-MOST_TESTED = 256
-"""A pipeline of more steps runs over columns: they look at the clock between two steps."""
 MOST_ANSWERS = 1 << 12
 """So many answers of a test are kept; a rule may have very many tests."""
 _INDENTS = ["    " * depth for depth in range(MOST_LOOPS + 8)]

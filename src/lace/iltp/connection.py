@@ -83,6 +83,11 @@ class Connection:
         return self._reader.arriving
 
     @property
+    def held_of_resource(self) -> int:
+        """How many bytes of a resource are there that is not whole."""
+        return self._reader.held_of_resource
+
+    @property
     def received(self) -> int:
         """How many bytes have come."""
         return self._reader.offset

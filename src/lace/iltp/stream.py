@@ -100,6 +100,11 @@ class Reader:
         return len(self._buffer) + self._block.size + body + self._record.away
 
     @property
+    def held_of_resource(self) -> int:
+        """How many bytes of a resource are there that is not whole."""
+        return self.held if self._lead is Lead.RESOURCE else 0
+
+    @property
     def at_boundary(self) -> bool:
         """Whether a direction may end here: nothing is under way."""
         return self._lead is None and not self._buffer and self._place in CLEAN

@@ -258,12 +258,13 @@ class LocalPolicy:
             return PeerReasons(lowered, view, snapshot, self._budget(self._limits.peer))
 
     def _prepare(self, *, trusted: bool) -> Lowered:
-        lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, trusted)
-        if lowered is not self._lowered:
-            self._lowered = lowered
+        # Held here as well: what is not kept for others must not be made again for each snapshot.
+        if self._lowered is None or self._lowered.trusted != trusted:
+            lowered = self._precompiled.lower(self.plan, self.side, self._restrictions, trusted)
             self._peer = Following(lowered.peer)
             self._ours = Following(lowered.ours)
-        return lowered
+            self._lowered = lowered
+        return self._lowered
 
 
 @contextmanager

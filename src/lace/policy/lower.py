@@ -49,6 +49,8 @@ EXPORTS: Final = (SELECT_HAVE, SELECT_ADVERTISED)
 
 _SCOPE_LETTER: Final[dict[Gate, str]] = {"send": "s", "request": "r"}
 _GENERATED_BY: Final = "040-lowering"
+KEPT_BYTES: Final = 256 << 10
+"""Text of programs that are kept: compiled, they take some hundred times as much."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ class Lowered:
     def gate(self) -> Predicate:
         """The relation of records that the peer's rules may see; no text can spell its name."""
         return Predicate(f"O{self.peer_index}.{CAN_QUERY_RECORD.name}", 1)
+
+    @property
+    def text_bytes(self) -> int:
+        """How much text it is made of: both operands and the restrictions."""
+        programs = [operand.module.program for operand in self.plan.operands]
+        programs += [each.program for each in self.restrictions]
+        return sum([len(program.raw) for program in programs])
 
     def exported(self, index: int) -> tuple[Predicate, Predicate]:
         """Return what an operand selects, by its scoped names."""
@@ -197,10 +206,16 @@ class Precompiled:
 
     040: "A runtime or build system MAY precompile a local executable policy as an internal optimization after
     it has constructed or loaded the agreed faceted exchange plan." There is no way to put a program in.
+
+    A peer chooses half of a plan, so both the programs and their text are bounded. What was kept longest goes
+    first, and what would not fit is not kept at all.
     """
 
-    def __init__(self, most: int = 64) -> None:
+    def __init__(self, most: int = 64, most_bytes: int = KEPT_BYTES) -> None:
+        """Keep so many programs, of so many bytes of text in all."""
         self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._kept: dict[tuple[object, ...], Lowered] = {}
 
     def lower(
@@ -209,8 +224,12 @@ class Precompiled:
         """Return the lowered plan, made once for a plan, a side, its restrictions and its kind of view."""
         narrowed = tuple((each.gate, each.program.id) for each in restrictions)
         key = (plan.id, side, narrowed, trusted)
-        if key not in self._kept:
-            self._kept[key] = Lowered(plan, side, restrictions, trusted)
-            while len(self._kept) > self._most:
-                self._kept.pop(next(iter(self._kept)))
-        return self._kept[key]
+        if key in self._kept:
+            return self._kept[key]
+        lowered = Lowered(plan, side, restrictions, trusted)
+        if lowered.text_bytes <= self._most_bytes:
+            self._kept[key] = lowered
+            self._bytes += lowered.text_bytes
+            while len(self._kept) > self._most or self._bytes > self._most_bytes:
+                self._bytes -= self._kept.pop(next(iter(self._kept))).text_bytes
+        return lowered

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
+from lace.drive import Wired
 from lace.errors import LaceError
 from lace.facts import Predicate
+from lace.iltp import PREFACE, make_resource
 from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Schema
 from lace.interlace.merkle import make_entries
 from lace.porcelain import (
@@ -25,12 +27,13 @@ from lace.porcelain import (
     run_sync,
 )
 from lace.porcelain.exchanges import sharing
-from lace.porcelain.exchanges.exchange import ExchangeEnd
+from lace.porcelain.exchanges.exchange import LONG_TEXT, ExchangeEnd
 from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Sharing
 from lace.stores import MemoryStore
 from lace.text import Verifier
 from lace.transports import Proven
+from tests.iltp.samples import LACEGRAM_TEXT, RULES, resource_bytes
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, interlacing, notes, stocked
 
 FOR_ALICE = f"""\
@@ -340,3 +343,57 @@ def test_what_is_noted_is_the_policy_that_was_agreed_on_and_not_the_one_that_com
     agreements = near.exchange(entry.number).agreements
     assert [{str(each.name).partition("(")[2].partition(":")[0] for each in agreed.in_force.sections}
             for agreed in agreements] == [{"first"}, {"second"}]  # fmt: skip
+
+
+def long_rules(size: int) -> bytes:
+    """Return canonical rules of at least so many bytes, as a resource."""
+    parts = b", ".join([b"Field(P,'%d',_,'x')" % n for n in range(size // 18)])
+    text = LACEGRAM_TEXT.replace(b"Have(P).", b"Have(P), %b." % parts)
+    return PREFACE + resource_bytes(make_resource("lacegram", text).id, text)
+
+
+@pytest.mark.parametrize("size", [70_000, 30_000], ids=["one text", "texts together"])
+def test_those_who_bring_much_to_read_are_read_one_after_the_other(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes hundreds of mebibytes while it is read, and its share of the time from everybody else."""
+    lace = Lace()
+    ends = [lace.exchanges.begin(parse_policy(OPEN), Link(), index=1) for _ in range(5)]
+    for end in ends:
+        end.begin()
+    text = long_rules(size)
+    first, last = text[:-2], text[-2:]
+    if size < LONG_TEXT:
+        last = text.removeprefix(PREFACE)
+        first = text + 3 * last
+    reading: list[ExchangeEnd] = []
+    most = 0
+
+    go_on = Event()
+
+    def receive_data(end: ExchangeEnd, data: bytes) -> None:
+        nonlocal most
+        if end is not short:
+            reading.append(end)
+            most = max(most, len(reading))
+            assert go_on.wait(60)
+        receive(end, data)
+        if end is not short:
+            reading.remove(end)
+
+    *longs, short = ends
+    for end in longs:
+        end.receive_data(first)
+    receive = Wired.receive_data
+    monkeypatch.setattr(Wired, "receive_data", receive_data)
+    threads = [Thread(target=end.receive_data, args=(last,)) for end in longs]
+    for thread in threads:
+        thread.start()
+    short.receive_data(PREFACE + resource_bytes(RULES.id, LACEGRAM_TEXT))
+    threads[0].join(0.1)
+    assert all(thread.is_alive() for thread in threads), "who brings little has not waited for them"
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+    assert not any(end.result for end in ends)

@@ -17,7 +17,7 @@ import secrets
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Semaphore
@@ -74,6 +74,10 @@ SEED_BYTES: Final = 32
 OPENING_BYTES: Final = 1 << 20
 """Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
 some times its bytes before it is understood."""
+
+LONG_TEXT: Final = 64 << 10
+"""Rules of a mebibyte take seconds to be read and compiled, and hundreds of mebibytes meanwhile. Whoever
+brings more than this takes turns with others who do."""
 
 
 class PeerNotProven(PolicyError):
@@ -278,13 +282,26 @@ class PolicyHost(Host):
 class ExchangeEnd(Wired):
     """What a pump drives: one side, whose policy can be changed while it runs."""
 
-    def __init__(self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead) -> None:
+    def __init__(
+        self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Sharing
+    ) -> None:
+        """Begin; ends that have much text to read do so one after the other, by these turns."""
         # The reader stops where the machine would: a block is held before anybody counts its facts.
         most = side.machine.exchange.settings.limits.max_fact_block_bytes
         limits = StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)
         super().__init__(side, Connection(limits), ahead)
         self.host = host
         self._known = known
+        self._turns = turns
+        self._reads_much = False
+        """Whether the peer brought more text than others do: from then on it takes its turns."""
+
+    def receive_data(self, data: bytes) -> None:
+        """Take bytes from the peer, where it brings much to read when it is its turn."""
+        text = self.side.machine.exchange.epoch.resource_bytes + self._connection.held_of_resource
+        self._reads_much = self._reads_much or text > LONG_TEXT
+        with self._turns.held() if self._reads_much else nullcontext():
+            super().receive_data(data)
 
     def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
         """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
@@ -318,6 +335,7 @@ class Exchanges:
         self._cursors = cursors
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
+        self._turns = Sharing()
         self._precompiled = Precompiled()
         self._send_sets = SendSets()
         self._children = Semaphore(CHILDREN)
@@ -392,7 +410,7 @@ class Exchanges:
         # A server hears much that never becomes an exchange, and strangers must not fill its history.
         noting = None if notes is None else _Noting(notes, host, at_once=index == 0)
         side = Side(settings, host, now, watch_all(noting, observe))
-        return ExchangeEnd(side, host, known, CheckAhead(self._children))
+        return ExchangeEnd(side, host, known, CheckAhead(self._children), self._turns)
 
     def _notes(
         self, history: History, link: Link, host: PolicyHost, now: Callable[[], Moment]
