@@ -46,8 +46,8 @@ Run = Callable[..., int | None]
 MOST_LOOPS = 18
 """Python allows twenty blocks inside each other."""
 LONGEST = 256
-"""So many steps are written as a function: Python compiles it at a stroke, while no other thread goes on, what
-it makes is kept, and it looks at no clock between two steps, as columns do. A peer's rule may have 100,000."""
+"""So many steps are written as a function: Python compiles it at a stroke, while no other thread goes on, and
+what it makes is kept; nor is there a clock between two steps, as over columns. A rule may have 100,000."""
 MOST_WORK = 1 << 18
 """So many rows are walked through that are only counted."""
 MOST_ANSWERS = 1 << 12
