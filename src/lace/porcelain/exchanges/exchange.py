@@ -35,7 +35,6 @@ from lace.drive import (
     Side,
     StoreSnapshots,
     Wired,
-    excerpt_for,
     watch_all,
 )
 from lace.errors import LaceError, PolicyError
@@ -222,10 +221,13 @@ class PolicyHost(Host):
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
         self._restrictions = (*active.restrictions, *self._always)
+        return super().prepare(agreed)
+
+    def _narrow(self, agreed: PlanAgreed) -> None:
+        # What is shared is taken here at last: a peer may bring rules that take seconds to compile.
+        reads = self._excerpt(agreed) if self._narrows else ALL_FACTS
         with self._sharing.held():
-            reads = excerpt_for(agreed, active.exposure, self._restrictions) if self._narrows else ALL_FACTS
             self._snapshots.narrow(reads)
-            return super().prepare(agreed)
 
     def _check_expected(self, peer: Verifier | None) -> None:
         if self._expected is not None and peer != self._expected:
