@@ -17,7 +17,7 @@ import secrets
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Semaphore
@@ -62,6 +62,7 @@ from lace.porcelain.exchanges.history import report_fault
 from lace.porcelain.exchanges.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
 from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Share, Sharing
+from lace.porcelain.exchanges.turns import Turn, Turns
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policies.file import PolicyFile
 from lace.signing import Secret
@@ -285,7 +286,7 @@ class ExchangeEnd(Wired):
     """What a pump drives: one side, whose policy can be changed while it runs."""
 
     def __init__(
-        self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Sharing
+        self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Turns
     ) -> None:
         """Begin; ends that have much text to read do so one after the other, by these turns."""
         # The reader stops where the machine would: a block is held before anybody counts its facts.
@@ -294,7 +295,7 @@ class ExchangeEnd(Wired):
         super().__init__(side, Connection(limits), ahead)
         self.host = host
         self._known = known
-        self._turns = turns
+        self._turn = Turn(turns)
         self._reads_much = False
         """Whether the peer brought more text than others do: from then on it takes its turns."""
 
@@ -302,8 +303,18 @@ class ExchangeEnd(Wired):
         """Take bytes from the peer, where it brings much to read when it is its turn."""
         text = self.side.machine.exchange.epoch.resource_bytes + self._connection.held_of_resource
         self._reads_much = self._reads_much or text > LONG_TEXT
-        with self._turns.held() if self._reads_much else nullcontext():
+        if not self._reads_much:
             super().receive_data(data)
+            return
+        with self._turn.held() as mine:
+            if mine:
+                super().receive_data(data)
+            else:
+                self.cancel()
+
+    def wait_no_more(self) -> None:
+        """Break off instead of waiting for a turn, now and later; to be called in any thread."""
+        self._turn.give_up()
 
     def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
         """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
@@ -337,7 +348,7 @@ class Exchanges:
         self._cursors = cursors
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
-        self._turns = Sharing()
+        self._turns = Turns()
         self._precompiled = Precompiled()
         self._send_sets = SendSets()
         self._children = Semaphore(CHILDREN)
