@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import Lock
 from typing import Final
 
 from lace.algebra import RelationProgram, restrict
@@ -203,7 +202,7 @@ class Lowered:
 
 
 def _unexplained(program: RelationProgram) -> RelationProgram:
-    """Return a program without the rules that it was made of: proofs come from `flat`, and rules take room."""
+    """Return a program without the rules it was made of: proofs come from `flat`, and rules take room."""
     unranked = program.unranked
     return replace(program, source=None, unranked=None if unranked is None else _unexplained(unranked))
 
@@ -215,7 +214,7 @@ class Precompiled:
     it has constructed or loaded the agreed faceted exchange plan." There is no way to put a program in.
 
     A peer chooses half of a plan, so both the programs and their text are bounded. What was kept longest goes
-    first, and what would not fit is not kept at all. Every thread may ask.
+    first, and what would not fit is not kept at all.
     """
 
     def __init__(self, most: int = 64, most_bytes: int = KEPT_BYTES) -> None:
@@ -224,7 +223,6 @@ class Precompiled:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._kept: dict[tuple[object, ...], Lowered] = {}
-        self._lock = Lock()
 
     def lower(
         self, plan: ExchangePlan, side: int, restrictions: tuple[Restriction, ...] = (), trusted: bool = False
@@ -232,13 +230,12 @@ class Precompiled:
         """Return the lowered plan, made once for a plan, a side, its restrictions and its kind of view."""
         narrowed = tuple((each.gate, each.program.id) for each in restrictions)
         key = (plan.id, side, narrowed, trusted)
-        with self._lock:
-            if key in self._kept:
-                return self._kept[key]
-            lowered = Lowered(plan, side, restrictions, trusted)
-            if lowered.text_bytes <= self._most_bytes:
-                self._kept[key] = lowered
-                self._bytes += lowered.text_bytes
-                while len(self._kept) > self._most or self._bytes > self._most_bytes:
-                    self._bytes -= self._kept.pop(next(iter(self._kept))).text_bytes
-            return lowered
+        if key in self._kept:
+            return self._kept[key]
+        lowered = Lowered(plan, side, restrictions, trusted)
+        if lowered.text_bytes <= self._most_bytes:
+            self._kept[key] = lowered
+            self._bytes += lowered.text_bytes
+            while len(self._kept) > self._most or self._bytes > self._most_bytes:
+                self._bytes -= self._kept.pop(next(iter(self._kept))).text_bytes
+        return lowered

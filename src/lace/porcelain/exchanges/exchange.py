@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Semaphore
+from threading import Lock, Semaphore
 from typing import Final, Literal
 
 from lace.drive import (
@@ -54,7 +54,7 @@ from lace.interlace import (
     Prepared,
     Settings,
 )
-from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.policy import ExchangePlan, Lowered, Module, OperandLimits, Precompiled, Restriction, Views
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanges.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.exchanges.cursors import KeptCursors
@@ -148,6 +148,21 @@ class Guard:
 
 
 NOBODY: Final = Guard()
+
+
+class SharedPrograms(Precompiled):
+    """Lowered programs for the threads of all exchanges; what takes long is done when one is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+
+    def lower(
+        self, plan: ExchangePlan, side: int, restrictions: tuple[Restriction, ...] = (), trusted: bool = False
+    ) -> Lowered:
+        """Return the lowered plan, one thread at a time."""
+        with self._lock:
+            return super().lower(plan, side, restrictions, trusted)
 
 
 class PolicyHost(Host):
@@ -349,7 +364,7 @@ class Exchanges:
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
         self._turns = Turns()
-        self._precompiled = Precompiled()
+        self._precompiled = SharedPrograms()
         self._send_sets = SendSets()
         self._children = Semaphore(CHILDREN)
 
