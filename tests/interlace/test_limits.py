@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from lace.interlace import Begin, Cause, ExchangeLimit, ExchangeLimits, LocalLimits, Phase, ResourceReceived
+from lace.interlace import (
+    Begin,
+    Cause,
+    Event,
+    ExchangeLimit,
+    ExchangeLimits,
+    LocalLimits,
+    OperandTooLong,
+    Phase,
+    Progress,
+    ResourceReceived,
+)
 from lace.interlace.state import Tally
 from lace.record import make_blob
 from lace.text import lacegram_id
@@ -189,6 +200,27 @@ def test_resources_are_weighed_before_anybody_has_said_anything(sizes: tuple[int
         assert side.result.cause is Cause.LIMIT
         assert side.result.error is not None
         assert side.result.error.fields["limit"] == "resource_bytes"
+
+
+@pytest.mark.parametrize(
+    ("came", "fits"),
+    [
+        (text_of(1000, 0), True),
+        (text_of(1001, 0), False),
+        (Progress(64, lacegram=1000), True),
+        (Progress(64, lacegram=1001), False),
+    ],
+    ids=["whole", "whole, too long", "under way", "under way, too long"],
+)
+def test_an_operand_of_more_text_than_is_compiled_here_is_refused(came: Event, fits: bool) -> None:
+    side = make_pair(settings={"local": LocalLimits(operand_bytes=1000)}).sides[0]
+    side.feed(Begin())
+    side.feed(came)
+    assert (side.result is None) == fits
+    if side.result is not None:
+        assert side.result.cause is Cause.LIMIT
+        assert isinstance(side.result.error, OperandTooLong)
+        assert side.result.error.fields == {"limit": "operand_bytes", "bound": 1000, "seen": 1001}
 
 
 def test_texts_of_epochs_long_gone_weigh_no_more_than_those_of_one() -> None:

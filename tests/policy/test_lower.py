@@ -158,3 +158,13 @@ def test_a_store_of_any_engine_can_be_asked() -> None:
     side = policy(ALL, ALL, expose(*EXPOSED[0]))
     assert side.evaluate(snapshot([])).may_send == set()
     assert isinstance(Store([]).evaluate(Lowered(side.plan, 0).whole).result().facts(MAY_SEND), list)
+
+
+def test_what_is_evaluated_holds_no_rules_beside_what_was_compiled_of_them() -> None:
+    """A peer's rules may be long, and are held as long as its exchange is open; proofs are made of others."""
+    lowered = Lowered(plan_of(RANKED, RANKED), 0)
+    programs = [lowered.peer, lowered.ours]
+    programs += [each.unranked for each in programs if each.unranked is not None]
+    assert len(programs) > 2
+    assert all(each.source is None for each in programs)
+    assert lowered.whole.source is not None

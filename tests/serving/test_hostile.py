@@ -17,14 +17,18 @@ from lace.facts import Fact
 from lace.iltp import PREFACE, make_resource
 from lace.interlace import (
     BlockReceived,
+    Cause,
     ExchangeLimits,
+    LocalLimits,
     Moment,
     RecordReceived,
     RecordsEnded,
     ResourceReceived,
+    setup,
 )
-from lace.policy import OperandLimits
+from lace.policy import OperandLimits, receive_module
 from lace.porcelain import Terms, open_interlacing, parse_policy
+from lace.porcelain.server.arrangement import OPERAND_BYTES
 from lace.record import MARK, make_blob, make_plex, make_seal
 from lace.text import digest, lacegram_id, write_record_id
 from lace.transports import Options, Pump, Stream, exchange, make_pipe
@@ -482,6 +486,50 @@ def test_somebody_who_has_said_nothing_of_himself_gets_little_room() -> None:
         assert (house.ended["cause"], house.ended["code"]) == ("protocol", "iltp/block-size")
         assert house.ended["bytes_in"] < 3 << 20
         await check_unharmed(house)
+
+    hurry(run())
+
+
+def long_rules(size: int) -> str:
+    """Return canonical rules of so many bytes, or a few less."""
+    parts = ", ".join(f"Field(P,'{number:06}',_,'x')" for number in range((size - 100) // 25))
+    return f"SelectAdvertised(P,S) :- Advertised(P,S).\nSelectHave(P) :- Have(P), {parts}."
+
+
+@pytest.mark.parametrize("size", [OPERAND_BYTES + 100, 1 << 20], ids=["a little too long", "a mebibyte"])
+def test_rules_that_are_valid_and_too_long_for_this_server_are_not_compiled(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = long_rules(size)
+    assert OPERAND_BYTES < len(rules) <= size
+    read: list[int] = []
+    monkeypatch.setattr(setup, "receive_module", lambda raw: read.append(len(raw)) or receive_module(raw))
+
+    async def run() -> None:
+        house = House()
+        visit = house.join(Options(buffer_bytes=64 << 10))
+        result = await exchange(visit.stream, make_end(visit.stream, LEFT, policy=rules))
+        await visit.served
+        assert result.cause is Cause.PEER_CLOSED, "it was told nothing, and no rule was broken"
+        assert (house.ended["cause"], house.ended["code"]) == ("limit", "interlace/operand-size")
+        assert "rules-bytes" in house.ended["error"]
+        assert house.ended["bytes_in"] < OPERAND_BYTES + (192 << 10), "the rest is not waited for"
+        assert not house.told("agreed")
+        await check_unharmed(house)
+
+    hurry(run())
+    assert max(read, default=0) < 1000, "the server's rules by its peer"
+
+
+def test_a_server_reads_the_rules_that_it_allows() -> None:
+    async def run() -> None:
+        assert OPERAND_BYTES - 200 < len(long_rules(OPERAND_BYTES)) <= OPERAND_BYTES
+        await spoil(house := House(), lambda who, item: [item], policy=long_rules(OPERAND_BYTES))
+        assert (house.ended["cause"], house.told("agreed") != []) == ("fixed-point", True)
+        longer = long_rules(2 * OPERAND_BYTES)
+        house = House(terms=Terms(local=LocalLimits(operand_bytes=len(longer))))
+        await spoil(house, lambda who, item: [item], policy=longer)
+        assert (house.ended["cause"], house.told("agreed") != []) == ("fixed-point", True)
 
     hurry(run())
 

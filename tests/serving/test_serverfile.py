@@ -37,6 +37,7 @@ rounds   9
 loops    4
 round-bytes 64M
 block-bytes 1M
+rules-bytes 8k
 round-seconds 60
 phase-seconds 5
 evaluation-seconds 2
@@ -91,6 +92,7 @@ def test_every_word_is_understood(folder: Path) -> None:
         "phase_timeout_seconds": 5,
     }
     assert (terms.local.round_seconds, terms.day.stored, terms.day.traffic) == (60, 2 << 30, 16 << 10)
+    assert terms.local.operand_bytes == 8 << 10
     assert (terms.evaluation.peer.seconds, terms.evaluation.peer.steps) == (2, 1000)
     words = {line.split()[0] for line in FULL.splitlines() if line and line[0] not in "#["}
     files = {"certificate", "certificate-key", "public-certificate", "proxy"}

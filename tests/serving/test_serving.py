@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from lace.drive import Wired
-from lace.interlace import Cause, InterlaceResult
+from lace.interlace import Cause, InterlaceResult, LocalLimits
 from lace.porcelain import DayLimits, Door, Lace, PeerGroup, Terms, parse_policy, parse_who, tell_section
+from lace.porcelain.exchanges.exchange import LONG_TEXT
+from lace.porcelain.exchanges.turns import Turn
 from lace.record import make_blob, make_plex
 from lace.stores import MemoryStore
 from lace.transports import Proven, Pump, exchange
@@ -386,6 +388,33 @@ def test_exchanges_end_when_the_server_stops() -> None:
         assert house.ended["cause"] == "fixed-point"
 
     hurry(run())
+
+
+@pytest.mark.parametrize("stops", [True, False], ids=["stopped", "aborted"])
+def test_who_only_waits_to_be_read_is_let_go_when_the_server_stops(stops: bool) -> None:
+    """Each would be read for seconds, one after the other."""
+    long = ", ".join(f"Field(P,'{number}',_,'x')" for number in range(LONG_TEXT // 16))
+    policy = f"SelectHave(P) :- Have(P), {long}.\nSelectAdvertised(P,S) :- Advertised(P,S)."
+
+    async def run() -> None:
+        house = House(terms=Terms(local=LocalLimits()))
+        turns = house.serving._exchanges._turns
+        with Turn(turns).held():
+            async with asyncio.timeout(30), house.serving.open():
+                waiting = [Guest(house, policy=policy) for _ in range(3)]
+                await until(lambda: len(turns.queue) == 4)
+                if stops:
+                    house.serving.stop()
+                    assert [(await guest.result()).cause for guest in waiting] == [Cause.PEER_CLOSED] * 3
+            # What is aborted ends behind the step that it is at.
+            async with asyncio.timeout(30):
+                for guest in waiting:
+                    await guest.visit.served
+        assert [each["cause"] for each in house.told("ended")] == ["cancelled"] * 3
+        for guest in waiting:
+            await guest.running
+
+    asyncio.run(run())
 
 
 def test_an_exchange_that_is_cancelled_is_told_of_and_keeps_what_came() -> None:

@@ -23,7 +23,7 @@ from lace.drive.sendsets import SendSets, Subject
 from lace.drive.snapshots import StoreSnapshots
 from lace.engines import DatabaseVersion
 from lace.errors import Corrupt, LaceError, Missing, StoreError
-from lace.facts import Fact, Predicate
+from lace.facts import Excerpt, Fact, Predicate
 from lace.interlace import (
     ADVERTISED,
     Advertisements,
@@ -159,9 +159,10 @@ class Host:
                 now=self._now,
                 precompiled=self._precompiled,
             )
+            self._policy.compile(trusted=self._views.exposure.is_trusted(self._policy.viewer))
         except LaceError as error:
             return EvaluationFailed(error)
-        self._snapshots.narrow(excerpt_for(agreed, self._views.exposure, self._restrictions))
+        self._narrow(agreed)
         self._advertised = GrowingSet()
         # 050: a local key "is not a verifier-bound Link-Id and MUST NOT be treated as proof of peer
         # identity": it finds a guess, and roots confirm it.
@@ -170,6 +171,13 @@ class Host:
         cursor = None if self._cursors is None or key is None else self._cursors.get(key)
         self._subject = (agreed.plan.id, agreed.side, agreed.peer)
         return Prepared(cursor, self._send_sets.find(self._subject))
+
+    def _narrow(self, agreed: PlanAgreed) -> None:
+        """Let no more facts be held than are read, while nobody reads more."""
+        self._snapshots.narrow(self._excerpt(agreed))
+
+    def _excerpt(self, agreed: PlanAgreed) -> Excerpt:
+        return excerpt_for(agreed, self._views.exposure, self._restrictions)
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised for the next exchange on this link."""

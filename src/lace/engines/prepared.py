@@ -231,30 +231,24 @@ class PreparedProgram:
         return tuple([PreparedComponent(component, self._heads) for component in self.plain])
 
     @cached_property
-    def sources(self) -> dict[Predicate, list[Source]]:
+    def sources(self) -> dict[Predicate, set[Source]]:
         """What the program reads of each base predicate as it is, views among them."""
-        found: dict[Predicate, list[Source]] = {}
+        found: dict[Predicate, set[Source]] = {}
         for source in {source for component in self.components for source in component.reads}:
             plain = [Source(source.predicate, source.name)]
             if source.view is not None:
                 plain.append(Source(source.view))
             for each in plain:
-                known = found.setdefault(each.predicate, [])
-                if each.predicate not in self._heads and each not in known:
-                    known.append(each)
+                if each.predicate not in self._heads:
+                    found.setdefault(each.predicate, set()).add(each)
         return found
 
     def reading(self, predicate: Predicate, name: str | None) -> Reading:
         """Return what the program reads of a base relation, or of its part under a name."""
         known = self._known.get((predicate, name))
         if known is None:
-            sources = frozenset(
-                [
-                    source
-                    for source in self.sources.get(predicate, ())
-                    if source.name is None or source.name == name
-                ]
-            )
+            wanted = {Source(predicate), Source(predicate, name)}
+            sources = frozenset(wanted.intersection(self.sources.get(predicate, ())))
             read = not sources.isdisjoint(self._plain)
             known = self._known[predicate, name] = Reading(sources, read)
         return known

@@ -112,7 +112,10 @@ class Connection:
             if event is not None:
                 return event
         quiet, self._quiet = self._quiet, 0
-        return Progress(quiet, begun=not self._reader.at_boundary) if quiet else None
+        if not quiet:
+            return None
+        reader = self._reader
+        return Progress(quiet, begun=not reader.at_boundary, lacegram=reader.held_of_lacegram)
 
     def take_records(self) -> list[RecordBytes]:
         """Take the records that are next, as far as they are whole: quicker than one event after the other.

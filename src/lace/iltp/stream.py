@@ -39,7 +39,7 @@ from lace.iltp.grammar import (
     first_unlike,
 )
 from lace.iltp.items import Broken, Closed, Item, PhaseEnd, Preface
-from lace.iltp.resource import Body, Epoch
+from lace.iltp.resource import LACEGRAM, Body, Epoch
 from lace.record import LIMITS as RECORD_LIMITS
 from lace.record import RecordLimits
 
@@ -103,6 +103,11 @@ class Reader:
     def held_of_resource(self) -> int:
         """How many bytes of a resource are there that is not whole."""
         return self.held if self._lead is Lead.RESOURCE else 0
+
+    @property
+    def held_of_lacegram(self) -> int:
+        """How many bytes of a lacegram are there that is not whole."""
+        return self.held if self._body is not None and self._body.kind == LACEGRAM else 0
 
     @property
     def at_boundary(self) -> bool:

@@ -73,7 +73,14 @@ from lace.interlace.events import (
 )
 from lace.interlace.hashed import Hashed
 from lace.interlace.hello import SignerInClear, SignerNotProven, VerifierMismatch
-from lace.interlace.limits import ExchangeLimit, ExchangeLimits, LocalLimits, OversizedBlock, TransferLimit
+from lace.interlace.limits import (
+    ExchangeLimit,
+    ExchangeLimits,
+    LocalLimits,
+    OperandTooLong,
+    OversizedBlock,
+    TransferLimit,
+)
 from lace.interlace.machine import InterlaceMachine, needs_another_loop
 from lace.interlace.meeting import Met, Parted, meet
 from lace.interlace.merkle import EMPTY, SortedEntries, make_entry, merkle_root
@@ -130,7 +137,8 @@ __all__ = [
     "InterlaceResult", "Link", "LocalLimits", "Loop", "LoopLimit", "MalformedBlock", "MalformedHello",
     "MalformedModule", "MalformedSetup", "MalformedSummary", "Met", "MissingModule", "Moment",
     "NeedEvaluation", "NoCommonFormat", "NotLetIn", "NotRequested", "NotYet", "Offer", "OperandChanged",
-    "OriginRefused", "OutOfPhase", "OutOfTurn", "Output", "OversizedBlock", "OwnAdvertisements", "Parted",
+    "OperandTooLong", "OriginRefused", "OutOfPhase", "OutOfTurn", "Output", "OversizedBlock",
+    "OwnAdvertisements", "Parted",
     "Partitions", "PeerClosed", "PeerEvent", "PeerLost", "Phase", "PhaseTimeout", "PlanAgreed",
     "PlanMismatch", "PlanNotCompiled", "Prepared", "PreparedPolicyRefused", "Progress", "Purpose",
     "RecordReceived",

@@ -295,6 +295,8 @@ class Progress:
     bytes: int
     begun: bool = True
     """Whether more must follow them; behind a comment at a phase boundary nothing must."""
+    lacegram: int = 0
+    """How many bytes are there of a lacegram that is not whole."""
 
 
 PeerEvent: TypeAlias = Block | ResourceReceived | RecordReceived | RecordsEnded | PeerClosed | StreamFailed

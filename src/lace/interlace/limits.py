@@ -35,6 +35,16 @@ class OversizedBlock(ExchangeLimit):
     code = "interlace/block-size"
 
 
+class OperandTooLong(ExchangeLimit):
+    """A peer's operand of more text than is read here, valid or not."""
+
+    code = "interlace/operand-size"
+    text = (
+        "{limit}: the peer's rules have {seen} bytes or more, over the limit of {bound}; where they are"
+        " welcome, allow more (rules-bytes in a server file)"
+    )
+
+
 class TransferLimit(ExchangeLimit):
     """Record bytes over the transfer limit of a round; what was stored before stays."""
 
@@ -103,6 +113,9 @@ class LocalLimits:
     resource_bytes: int = 8 * MEBIBYTE
     """Text of resources that one epoch may bring: two operands and their plan are less than 3 MiB, and 060's
     256 MiB would be any stranger's share of memory, before it has said anything."""
+    operand_bytes: int = MEBIBYTE
+    """Text of the peer's operand; 060 allows this much, and compiled it takes some hundred times as much
+    while the exchange is open."""
     request_records: int = GREATEST
     """050: "A request list is a bounded subset"; the block limit bounds it anyway."""
     service_records: int = GREATEST

@@ -264,6 +264,7 @@ class InterlaceMachine:
         if before is Phase.IDLE:
             self._idle_block(begun=event.begun)
         self._patience.heard(event.bytes)
+        setup.check_operand(self._exchange, event.lacegram)
         return []
 
     def _idle_block(self, *, begun: bool) -> None:

@@ -19,7 +19,7 @@ from lace.errors import LacegramError, PolicyError, RemoteProtocolError, TextErr
 from lace.facts import Fact
 from lace.interlace.blocks import EXCHANGE_OPERAND, SETUP_NONCE
 from lace.interlace.events import Output, ResourceReceived, SendBlock, SendResource, SetupBlock
-from lace.interlace.limits import ExchangeLimit
+from lace.interlace.limits import ExchangeLimit, OperandTooLong
 from lace.interlace.state import Epoch, Exchange
 from lace.policy import (
     ExchangePlan,
@@ -114,6 +114,7 @@ def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
         if seen > bound:
             raise ExchangeLimit(limit=limit, bound=bound, seen=seen, advice="in one epoch")
     if resource.kind == LACEGRAM:
+        check_operand(exchange, len(resource.text))
         found: str = lacegram_id(resource.text)
         if found == resource.id:
             # Epochs may follow each other for months: as many texts are kept as one of them may bring.
@@ -132,6 +133,13 @@ def receive_resource(exchange: Exchange, resource: ResourceReceived) -> None:
         raise BadResource(id=resource.id[:60], reason=f"{resource.kind[:40]!r} is no kind of resource")
     if found != resource.id:
         raise BadResource(id=resource.id[:60], reason=f"its text is {found}")
+
+
+def check_operand(exchange: Exchange, size: int) -> None:
+    """Refuse a lacegram of so many bytes where that is more than is compiled here, before it is."""
+    bound = exchange.settings.local.operand_bytes
+    if size > bound:
+        raise OperandTooLong(limit="operand_bytes", bound=bound, seen=size)
 
 
 def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:

@@ -217,6 +217,13 @@ class LocalPolicy:
         self._peer: Following
         self._ours: Following
 
+    def compile(self, *, trusted: bool = False) -> None:
+        """Compile the rules now, for a peer whose rules read everything or not: it touches no facts.
+
+        Else the first evaluation does, while it keeps others from facts that it shares with them.
+        """
+        self._prepare(trusted=trusted)
+
     def evaluate(self, snapshot: Snapshot) -> Decision:
         """Decide for a snapshot; what a snapshot shares with the last one is not decided again."""
         # 020: "Record facts are never ambient for peer-origin modules." What is no view stops here.

@@ -132,7 +132,7 @@ class Lowered:
     def peer(self) -> RelationProgram:
         """The peer's operand alone."""
         program = make_program(each.rule for each in self._scope(self.peer_index))
-        return self._gated(compile_program(program, self.exported(self.peer_index)))
+        return _unexplained(self._gated(compile_program(program, self.exported(self.peer_index))))
 
     def copied(self, predicate: Predicate) -> Predicate:
         """Return the name of the copy that `seen` makes of a record relation."""
@@ -151,7 +151,7 @@ class Lowered:
     def ours(self) -> RelationProgram:
         """Our operand, the restrictions, the merge and the lowering; what the peer's selects is supplied."""
         program = make_program(each.rule for each in (*self._scope(self.side), *self._rest))
-        return compile_program(program, (MAY_SEND, MAY_REQUEST, *self.exported(self.side)))
+        return _unexplained(compile_program(program, (MAY_SEND, MAY_REQUEST, *self.exported(self.side))))
 
     @cached_property
     def whole(self) -> RelationProgram:
@@ -199,6 +199,12 @@ class Lowered:
             gate = Atom(CAN_QUERY_RECORD.name, (Const(viewer), Var("P")))
             rule = Rule(Atom(prefix + predicate.name, terms), (Atom(predicate.name, terms), gate))
             yield Generated(rule, "020-query-view", str(predicate))
+
+
+def _unexplained(program: RelationProgram) -> RelationProgram:
+    """Return a program without the rules it was made of: proofs come from `flat`, and rules take room."""
+    unranked = program.unranked
+    return replace(program, source=None, unranked=None if unranked is None else _unexplained(unranked))
 
 
 class Precompiled:

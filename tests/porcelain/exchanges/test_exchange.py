@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
 from typing import Any
 
 import pytest
 
+from lace.datalog import compile_program
 from lace.drive import Wired
 from lace.errors import LaceError
 from lace.facts import Predicate
 from lace.iltp import PREFACE, make_resource
 from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Schema
 from lace.interlace.merkle import make_entries
+from lace.policy import lower
 from lace.porcelain import (
     ExchangeChoices,
     Exchanges,
@@ -228,6 +230,32 @@ def test_what_is_remembered_is_compared_when_the_facts_are_its_own() -> None:
         host.remember(Cursor("Opq_a", None, claims))
         assert list(cursors) == ["a link"] * ("P.y.H3" in claims)
     assert taken == [True, True]
+
+
+def test_a_peers_rules_are_compiled_before_the_facts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mebibyte of them takes seconds, in which everybody else evaluates."""
+    answering = Answering(stocked(notes("a", 3)))
+    compiled: list[bool] = []
+    holding: set[int] = set()
+    take, give = Sharing.take, Sharing.give
+
+    def taking(shared: Sharing) -> None:
+        take(shared)
+        holding.add(get_ident())
+
+    def giving(shared: Sharing) -> None:
+        holding.discard(get_ident())
+        give(shared)
+
+    def compiling(*given: Any) -> Any:
+        compiled.append(get_ident() in holding)
+        return compile_program(*given)
+
+    monkeypatch.setattr(Sharing, "take", taking)
+    monkeypatch.setattr(Sharing, "give", giving)
+    monkeypatch.setattr(lower, "compile_program", compiling)
+    assert run_sync(interlacing(stocked(notes("b", 2)), answering)).complete
+    assert compiled == [False] * 4, "two operands on either side"
 
 
 def test_many_exchanges_share_the_facts_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ import secrets
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Semaphore
+from threading import Lock, Semaphore
 from typing import Final, Literal
 
 from lace.drive import (
@@ -35,7 +35,6 @@ from lace.drive import (
     Side,
     StoreSnapshots,
     Wired,
-    excerpt_for,
     watch_all,
 )
 from lace.errors import LaceError, PolicyError
@@ -55,7 +54,7 @@ from lace.interlace import (
     Prepared,
     Settings,
 )
-from lace.policy import Module, OperandLimits, Precompiled, Views
+from lace.policy import ExchangePlan, Lowered, Module, OperandLimits, Precompiled, Restriction, Views
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanges.checkahead import CHILDREN, CheckAhead
 from lace.porcelain.exchanges.cursors import KeptCursors
@@ -63,6 +62,7 @@ from lace.porcelain.exchanges.history import report_fault
 from lace.porcelain.exchanges.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Presented, present
 from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Share, Sharing
+from lace.porcelain.exchanges.turns import Turn, Turns
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policies.file import PolicyFile
 from lace.signing import Secret
@@ -150,6 +150,21 @@ class Guard:
 NOBODY: Final = Guard()
 
 
+class SharedPrograms(Precompiled):
+    """Lowered programs for the threads of all exchanges; what takes long is done when one is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+
+    def lower(
+        self, plan: ExchangePlan, side: int, restrictions: tuple[Restriction, ...] = (), trusted: bool = False
+    ) -> Lowered:
+        """Return the lowered plan, one thread at a time."""
+        with self._lock:
+            return super().lower(plan, side, restrictions, trusted)
+
+
 class PolicyHost(Host):
     """A host whose policy is chosen when the peer is known, over facts that it shares with others."""
 
@@ -222,10 +237,13 @@ class PolicyHost(Host):
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
         self._restrictions = (*active.restrictions, *self._always)
+        return super().prepare(agreed)
+
+    def _narrow(self, agreed: PlanAgreed) -> None:
+        # What is shared is taken here at last: a peer may bring rules that take seconds to compile.
+        reads = self._excerpt(agreed) if self._narrows else ALL_FACTS
         with self._sharing.held():
-            reads = excerpt_for(agreed, active.exposure, self._restrictions) if self._narrows else ALL_FACTS
             self._snapshots.narrow(reads)
-            return super().prepare(agreed)
 
     def _check_expected(self, peer: Verifier | None) -> None:
         if self._expected is not None and peer != self._expected:
@@ -283,7 +301,7 @@ class ExchangeEnd(Wired):
     """What a pump drives: one side, whose policy can be changed while it runs."""
 
     def __init__(
-        self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Sharing
+        self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Turns
     ) -> None:
         """Begin; ends that have much text to read do so one after the other, by these turns."""
         # The reader stops where the machine would: a block is held before anybody counts its facts.
@@ -292,7 +310,7 @@ class ExchangeEnd(Wired):
         super().__init__(side, Connection(limits), ahead)
         self.host = host
         self._known = known
-        self._turns = turns
+        self._turn = Turn(turns)
         self._reads_much = False
         """Whether the peer brought more text than others do: from then on it takes its turns."""
 
@@ -300,8 +318,18 @@ class ExchangeEnd(Wired):
         """Take bytes from the peer, where it brings much to read when it is its turn."""
         text = self.side.machine.exchange.epoch.resource_bytes + self._connection.held_of_resource
         self._reads_much = self._reads_much or text > LONG_TEXT
-        with self._turns.held() if self._reads_much else nullcontext():
+        if not self._reads_much:
             super().receive_data(data)
+            return
+        with self._turn.held() as mine:
+            if mine:
+                super().receive_data(data)
+            else:
+                self.cancel()
+
+    def wait_no_more(self) -> None:
+        """Break off instead of waiting for a turn, now and later; to be called in any thread."""
+        self._turn.give_up()
 
     def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
         """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
@@ -335,8 +363,8 @@ class Exchanges:
         self._cursors = cursors
         self._snapshots = StoreSnapshots(store)
         self._sharing = Sharing()
-        self._turns = Sharing()
-        self._precompiled = Precompiled()
+        self._turns = Turns()
+        self._precompiled = SharedPrograms()
         self._send_sets = SendSets()
         self._children = Semaphore(CHILDREN)
 

@@ -125,7 +125,8 @@ def words_of(result: InterlaceResult, introduced: Introduction | None = None) ->
         return "the peer closed before both sides were done"
     if result.exchange_plan_id is None:
         return AT_THE_DOOR
-    return f"{AFTER_THE_PLAN}: {_perhaps(introduced)}, or our rules cost it more than it allows; {ITS_LOG}"
+    perhaps = f"{_perhaps(introduced)}, or our rules are longer or cost it more than it allows"
+    return f"{AFTER_THE_PLAN}: {perhaps}; {ITS_LOG}"
 
 
 def _perhaps(introduced: Introduction | None) -> str:

@@ -40,6 +40,9 @@ from lace.transports import OPTIONS, Options, Proven, Tls, TransportError, certi
 EXCHANGES: Final = 128
 PER_HOST: Final = 32
 PER_PEER: Final = 8
+OPERAND_BYTES: Final = 64 << 10
+"""Rules that somebody wrote are a few kilobytes. Each exchange holds its peer's compiled, some hundred times
+their text, and a valid lacegram may have a mebibyte."""
 ROUNDS: Final = 100_000
 """At one round a second, a day and a bit: whoever follows for longer connects again."""
 LOOK_SECONDS: Final = 1.0
@@ -57,7 +60,7 @@ class Terms:
     per_peer: int = PER_PEER
     rounds: int = ROUNDS
     limits: ExchangeLimits = field(default_factory=ExchangeLimits)
-    local: LocalLimits = field(default_factory=LocalLimits)
+    local: LocalLimits = field(default_factory=lambda: LocalLimits(operand_bytes=OPERAND_BYTES))
     evaluation: OperandLimits = field(default_factory=OperandLimits)
     day: DayLimits = field(default_factory=DayLimits)
 
@@ -313,7 +316,7 @@ class _Arranging:
                 max_fact_block_bytes=group.one("block-bytes"),
                 phase_timeout_seconds=group.one("phase-seconds"),
             ),
-            _changed(local, round_seconds=group.one("round-seconds")),
+            _changed(local, round_seconds=group.one("round-seconds"), operand_bytes=group.one("rules-bytes")),
             _changed(evaluation, peer=_peer_evaluation(group, evaluation.peer)),
             _changed(day, stored=group.one("stored-per-day"), traffic=group.one("traffic-per-day")),
         )

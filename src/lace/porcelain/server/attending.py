@@ -74,6 +74,8 @@ class Attending(Guard):
         """Run the exchange to its end; `stop` closes it at its next fixed point."""
         look = self.arrangement.look_seconds if self.arrangement.stays_open else None
         self._end = end
+        if stop.is_set():
+            self.wait_no_more()
         self._pump = Pump(self.stream, end, look_every=look, stop=stop)
         await self._pump.run()
 
@@ -160,6 +162,11 @@ class Attending(Guard):
         """Close at the next fixed point."""
         if self._pump is not None and self._end is not None:
             self._pump.post(self._end.finish)
+
+    def wait_no_more(self) -> None:
+        """Break off where the peer brings much to read and others are before it."""
+        if self._end is not None:
+            self._end.wait_no_more()
 
     def look(self) -> None:
         """Look whether the store has news for the peer."""

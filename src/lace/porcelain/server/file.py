@@ -174,6 +174,7 @@ PEER_WORDS: Final = {
     "round-bytes": Word(parse_bytes, "of records in one round, each way (1G)"),
     "round-seconds": Word(parse_seconds, "for one round (3600)"),
     "block-bytes": Word(parse_bytes, "of one block of facts, which is held in memory (64M)"),
+    "rules-bytes": Word(parse_bytes, "of text that the peer's rules may have (64k)"),
     "phase-seconds": Word(parse_amount, "how long a silent peer is waited for (30)"),
     "evaluation-seconds": Word(parse_seconds, "for the peer's rules, each time (10)"),
     "evaluation-steps": Word(parse_amount, "rows that the peer's rules may make, each time (67108864)"),

@@ -95,6 +95,7 @@ class Serving:
                 serving = serve(address, self.handle, self.arrangement.options)
                 self._servers.append(await stack.enter_async_context(serving))
             self.addresses = tuple(each for server in self._servers for each in server.addresses)
+            stack.callback(self._let_nobody_wait)
             yield self
 
     # The life of a server.
@@ -104,6 +105,12 @@ class Serving:
         for server in self._servers:
             server.close()
         self._stop.set()
+        self._let_nobody_wait()
+
+    def _let_nobody_wait(self) -> None:
+        # Each that waits for others to be read would take its seconds after them.
+        for each in self.attending.values():
+            each.wait_no_more()
 
     async def drained(self, seconds: float | None = None) -> bool:
         """Wait until nobody is connected; tell whether it came to that in time."""
