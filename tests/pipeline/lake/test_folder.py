@@ -16,7 +16,7 @@ from threading import Barrier
 import pytest
 from pyarrow import fs
 
-from lace.pipeline import LakeFault, LakeFull, LakeReadOnly, NoAtomicCreate
+from lace.pipeline import LakeFault, LakeFull, LakeNotUtf8, LakeReadOnly, NoAtomicCreate, create_lake
 from lace.pipeline.lake.faults import tell
 from lace.pipeline.lake.folder import Folder, LocalFolder, MovingFolder, open_folder
 from tests.pipeline.lake.moving import Moving
@@ -197,3 +197,10 @@ def test_what_the_system_says_becomes_an_error_that_says_what_to_do() -> None:
     assert isinstance(tell(OSError(errno.EROFS, "Read-only file system"), "x"), LakeReadOnly)
     assert isinstance(tell(OSError(errno.ENOSPC, "No space left"), "x"), LakeFull)
     assert "boom" in str(tell(OSError("boom"), "x"))
+
+
+def test_a_lake_is_not_made_where_nothing_could_be_written_into_it(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"odd\xff")
+    with pytest.raises(LakeNotUtf8, match="is no UTF-8"):
+        create_lake(place)
+    assert not place.exists()

@@ -59,6 +59,13 @@ class NoAtomicCreate(InputError):
     )
 
 
+class LakeNotUtf8(InputError):
+    """A place whose name is no text."""
+
+    code = "lake/not-utf8"
+    text = "the path {where} is no UTF-8, and no others are open to Arrow and Spark: choose another place"
+
+
 class NewerLake(Unavailable):
     """A lake written by a later version of this software."""
 
