@@ -156,13 +156,28 @@ class LakeFault(Unavailable):
     text = "{where}: input or output failed ({reason}); nothing was committed. Check the disk; try again"
 
 
+class NoHdfs(Unavailable):
+    """A file system that does not open."""
+
+    code = "lake/no-hdfs"
+    text = (
+        "{where} does not open ({reason}); nothing was committed. Arrow goes there by Hadoop's own library:"
+        " check the address, JAVA_HOME, HADOOP_HOME and CLASSPATH"
+    )
+
+
 _FULL = frozenset({ENOSPC, EDQUOT, EFBIG})
 _CLOSED = frozenset({EACCES, EPERM, EROFS})
 
 
+def reason_of(error: OSError) -> str:
+    """Return what the system said, in a line: Arrow lists every place where it looked for a library."""
+    return next(iter((error.strerror or str(error)).splitlines()), type(error).__name__)
+
+
 def tell(error: OSError, where: str) -> Unavailable:
     """Return the lake error for what the system said."""
-    reason = error.strerror or str(error) or type(error).__name__
+    reason = reason_of(error)
     if error.errno in _FULL:
         return LakeFull(where=where, reason=reason)
     if error.errno in _CLOSED:

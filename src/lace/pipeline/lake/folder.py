@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
-from lace.pipeline.lake.faults import LakeNotUtf8, NoAtomicCreate, tell, world
+from lace.pipeline.lake.faults import LakeNotUtf8, NoAtomicCreate, NoHdfs, reason_of, world
 
 UNFINISHED: Final = ".new"
 """How the name of a file ends that is being written beside its place."""
@@ -290,7 +290,7 @@ class MovingFolder:
         try:
             system, root = fs.FileSystem.from_uri(self.url)
         except OSError as error:
-            raise tell(error, self.url) from error
+            raise NoHdfs(where=self.url, reason=reason_of(error)) from error
         return system, f"{root.rstrip('/')}/{path}"
 
 
