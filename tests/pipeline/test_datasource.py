@@ -171,6 +171,7 @@ def test_a_session_that_refuses_conditions_can_read_too(spark: SparkSession, lak
     [
         ({"table": "nothing"}, "records, fields"),
         ({"columns": "id,colour"}, "colour"),
+        ({"columns": "id, type, id"}, "columns='id' .* each column once"),
         ({"version": "old"}, "number of a version"),
         ({"table": "forgotten"}, "records"),
     ],
@@ -181,6 +182,34 @@ def test_options_that_name_nothing_say_what_there_is(
     source = LaceSource({"path": str(file), **options})
     with pytest.raises(BadReadOption, match=told_of):
         source.reader(source.schema())
+
+
+@pytest.mark.parametrize(
+    ("schema", "told_of"),
+    [
+        ("id string, nmae string", "'nmae string' .* choose id string, type"),
+        ("size int", "'size int' .* size bigint"),
+    ],
+)
+def test_a_schema_with_other_columns_is_no_damage_of_the_lake(
+    session: SparkSession, lake: Lake, file: Path, schema: str, told_of: str
+) -> None:
+    for place in (lake.where, str(file)):
+        with pytest.raises(PySparkException, match=told_of):
+            session.read.format("lace").schema(schema).load(place).count()
+
+
+def test_what_is_read_is_named(session: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="option path='' names nothing here: choose a lake"):
+        session.read.format("lace").load().count()
+
+
+def test_an_address_names_what_it_names_to_an_ingest(tmp_path: Path, lake: Lake) -> None:
+    place = tmp_path / "a b%41"
+    place.mkdir()
+    (place / "a.records").write_bytes(plex(1))
+    (source,) = LaceSource({"path": place.as_uri()})._sources()
+    assert source == resolve([place.as_uri()])[0] == resolve([place])[0]
 
 
 @pytest.mark.parametrize("name", ["versoin", "tabel", "mergeSchema"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,30 +62,32 @@ def _run(call: Call) -> int:
     proven = chosen_peer(call, args.as_a), chosen_peer(call, args.as_b)
     if args.no_spark and args.master is not None:
         raise Usage(reason="--no-spark and --master contradict each other", command="lace lake converge")
-    with progress_bar("starting Spark", "tasks") as update:
-        update(0, None)
-        session = None if args.no_spark else partial(start_spark, call)
+    with ExitStack() as stack:
+        # A place that cannot be written is told before the work, not after it.
+        page = args.report and stack.enter_context(new_file(Path(args.report), replace=True))
+        with progress_bar("starting Spark", "tasks") as update:
+            update(0, None)
+            session = None if args.no_spark else partial(start_spark, call)
 
-        def moved(progress: ConvergeProgress) -> None:
-            # Who could not even begin has committed nothing.
-            out.kept = "what was committed stays; run it again to go on"
-            update(progress.done, progress.total, f"loop {progress.loop}: {_DOING[progress.stage]}")
+            def moved(progress: ConvergeProgress) -> None:
+                # Who could not even begin has committed nothing.
+                out.kept = "what was committed stays; run it again to go on"
+                update(progress.done, progress.total, f"loop {progress.loop}: {_DOING[progress.stage]}")
 
-        more = {} if args.loops is None else {"loops": args.loops}
-        done = converge_lakes(
-            args.left,
-            args.right,
-            policies,
-            session=session,
-            proven=proven,
-            progress=moved,
-            dry_run=args.dry_run,
-            inbox=args.inbox,
-            **more,
-        )
-    if args.report is not None:
-        with new_file(Path(args.report), replace=True) as file:
-            file.write(done.to_report().to_html().encode())
+            more = {} if args.loops is None else {"loops": args.loops}
+            done = converge_lakes(
+                args.left,
+                args.right,
+                policies,
+                session=session,
+                proven=proven,
+                progress=moved,
+                dry_run=args.dry_run,
+                inbox=args.inbox,
+                **more,
+            )
+        if page:
+            page.write(done.to_report().to_html().encode())
     if out.as_json:
         out.value({**done.to_json(), "report": done.to_report().to_json()})
     else:

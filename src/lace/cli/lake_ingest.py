@@ -86,6 +86,9 @@ def _follow(call: Call) -> int:
         told=told,
     )
     _tell_passed_over(out, done.passed_over)
+    if done.unseen and not out.as_json:
+        unseen = f"{count(len(done.unseen), 'file')} not taken: Spark cannot read such names in this locale"
+        out.note(f"{unseen}; ingest the folder without --once and --follow ({_some(done.unseen)})")
     batches = count(done.batches, "batch", "batches")
     line = f"{batches}, {count(done.stored, 'record')} stored; version {done.version}"
     out.result(line, done.to_json())
@@ -160,9 +163,12 @@ def _tell_passed_over(out: Output, names: Sequence[str]) -> None:
         (unfinished, "names with . or _ are for what is not whole yet"),
     ):
         if some and not out.as_json:
-            more = f" … and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
-            shown = ", ".join(some[:SHOWN])
-            out.note(f"{count(len(some), 'entry', 'entries')} passed over: {why} ({shown}{more})")
+            out.note(f"{count(len(some), 'entry', 'entries')} passed over: {why} ({_some(some)})")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" … and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 COMMAND = Command(

@@ -35,7 +35,7 @@ def _arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--grace", metavar="AGE", type=parse_age, default=parse_age("1d"),
-        help="leave files alone that no version names and that are younger: their writer may be at work (1d)",
+        help="leave files alone that no version named and that are younger: their writer may be at work (1d)",
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would go, and leave it")
 

@@ -104,7 +104,7 @@ class LaceSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads the columns of a schema."""
-        return LaceReader(self._table(), schema.names, self._sources())
+        return LaceReader(self._table(), self._columns(schema), self._sources())
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         """Refuse: a record is checked before it is in a lake, and Spark's sink would not."""
@@ -122,10 +122,24 @@ class LaceSource(DataSource):
             raise BadReadOption(option="table", value=table, choices=", ".join(TABLES))
         return table
 
+    def _columns(self, schema: StructType) -> list[str]:
+        """Return the columns of a schema, which is made here or is whatever the reader was told."""
+        types = {field.name: field.dataType for field in spark_schema(self._table())}
+        for field in schema:
+            if types.get(field.name) != field.dataType:
+                choices = ", ".join(f"{name} {kind.simpleString()}" for name, kind in types.items())
+                value = f"{field.name} {field.dataType.simpleString()}"
+                raise BadReadOption(option="schema", value=value, choices=choices)
+            if schema.names.count(field.name) > 1:
+                raise BadReadOption(option="columns", value=field.name, choices="each column once")
+        return schema.names
+
     def _sources(self) -> list[IngestSource]:
         paths = [self.options["path"]] if "path" in self.options else []
         paths += json.loads(self.options.get("paths", "[]"))
-        sources = resolve(path.removeprefix("file:") for path in paths)
+        if not paths:
+            raise BadReadOption(option="path", value="", choices="a lake, a store, or files of records")
+        sources = resolve(paths)
         named = [each for each in ("version", "at") if each in self.options]
         if not named:
             return sources
@@ -143,7 +157,7 @@ class PlainLaceSource(LaceSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads the columns of a schema."""
-        return PlainLaceReader(self._table(), schema.names, self._sources())
+        return PlainLaceReader(self._table(), self._columns(schema), self._sources())
 
 
 def _at_version(source: LakeSource, version: int) -> LakeSource:

@@ -53,6 +53,16 @@ def test_two_lakes_and_a_lace_converge(run: Run, home: Path) -> None:
     assert len(run("ls", "--ids").lines) == len(RECORDS)
 
 
+def test_a_report_that_cannot_be_written_is_told_before_anything_moves(run: Run, home: Path) -> None:
+    lake_of(home / "A", RECORDS[:40])
+    lake_of(home / "B", RECORDS[20:])
+    (home / "all.policy").write_text(ALL)
+    words = ("lake", "converge", "A", "B", "--policy", "all.policy", "--no-spark")
+    done = run(*words, "--report", "nowhere/r.html")
+    assert (done.code, "what was committed stays" in done.err) == (7, False)
+    assert len(ids(open_lake(home / "A"))) == 40
+
+
 def test_a_lace_notes_what_left_and_came(tmp_path: Path) -> None:
     (tmp_path / "all.policy").write_text(ALL)
     policy = read_policy(tmp_path / "all.policy")

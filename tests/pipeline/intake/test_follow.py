@@ -15,7 +15,7 @@ import pytest
 from lace.pipeline.intake import follow as follow_module
 from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow, open_stream
 from lace.pipeline.intake.run import IngestReport, ingest
-from lace.pipeline.intake.sources import SourceChanged
+from lace.pipeline.intake.sources import CannotIngest, SourceChanged, source_name
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.manifest import Change, manifest_path
@@ -45,6 +45,17 @@ def arrive(folder: Path, name: str, *raws: bytes) -> None:
     beside = folder / f".{name}"
     beside.write_bytes(b"".join(raws))
     beside.rename(folder / name)
+
+
+def test_files_that_spark_cannot_see_are_told(spark: SparkSession, lake: Lake, inbox: Path) -> None:
+    odd = os.fsdecode(b"b\xff.records")
+    for name in ("a.records", "caf\u00e9.records", odd):
+        arrive(inbox, name, plex(len(name)))
+    done = follow(lake, inbox, spark)
+    assert (done.stored, done.unseen, done.passed_over) == (2, (source_name(inbox / odd),), ())
+    assert done.to_json()["unseen"] == [source_name(inbox / odd)]
+    with pytest.raises(CannotIngest, match="cannot read its name"):
+        follow(lake, shutil.copytree(inbox, inbox.with_name(odd)), spark)
 
 
 def test_what_is_there_is_ingested_once_and_later_what_came(

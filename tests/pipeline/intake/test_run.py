@@ -322,6 +322,22 @@ def test_a_batch_is_committed_once(lake: Lake, tmp_path: Path) -> None:
     assert len(rows(lake, "rejects")) == 1
 
 
+def test_small_files_share_tasks_and_large_ones_do_not(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for n in range(230):
+        write(tmp_path / "many" / f"{n:03}.records", plex(n))
+    large = write(tmp_path / "large.records", *map(plex, range(200, 240)))
+    told: list[IngestProgress] = []
+    report = ingest(lake, [tmp_path / "many", large], progress=told.append, split_bytes=4000)
+    tasks = max(each.total for each in told if each.stage == "check")
+    assert report.stored == 240
+    assert report.splits == 230 + -(-large.stat().st_size // 4000)
+    assert -(-report.bytes // 4000) <= tasks <= 2 * report.bytes // 4000
+    told.clear()
+    ingest(create_lake(tmp_path / "other"), [tmp_path / "many"], progress=told.append)
+    assert max(each.total for each in told if each.stage == "check") == 3
+
+
 def before_the_commit(action: Callable[[], Any]) -> Callable[[IngestProgress], None]:
     """Return a progress function that does something once, right before the first commit."""
     left = [action]

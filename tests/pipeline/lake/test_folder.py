@@ -12,11 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 from pyarrow import fs
 
-from lace.pipeline import LakeFault, LakeFull, LakeReadOnly, NoAtomicCreate
+from lace.pipeline import (
+    LakeFault,
+    LakeFull,
+    LakeNotUtf8,
+    LakeReadOnly,
+    NoAtomicCreate,
+    NoHdfs,
+    create_lake,
+    open_lake,
+)
 from lace.pipeline.lake.faults import tell
 from lace.pipeline.lake.folder import Folder, LocalFolder, MovingFolder, open_folder
 from tests.pipeline.lake.moving import Moving
@@ -197,3 +207,22 @@ def test_what_the_system_says_becomes_an_error_that_says_what_to_do() -> None:
     assert isinstance(tell(OSError(errno.EROFS, "Read-only file system"), "x"), LakeReadOnly)
     assert isinstance(tell(OSError(errno.ENOSPC, "No space left"), "x"), LakeFull)
     assert "boom" in str(tell(OSError("boom"), "x"))
+
+
+def test_a_lake_is_not_made_where_nothing_could_be_written_into_it(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"odd\xff")
+    with pytest.raises(LakeNotUtf8, match="is no UTF-8"):
+        create_lake(place)
+    assert not place.exists()
+
+
+def test_a_file_system_that_does_not_open_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def from_uri(address: str) -> None:
+        raise OSError("Unable to load libjvm\ndlopen(/a/libjvm.so) failed\ndlopen(/b/libjvm.so) failed")
+
+    files = SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri))
+    monkeypatch.setattr("lace.pipeline.lake.folder.fs", files)
+    with pytest.raises(NoHdfs) as caught:
+        open_lake("hdfs://name:8020/lake")
+    assert "(Unable to load libjvm); nothing" in str(caught.value)
+    assert "JAVA_HOME" in str(caught.value)

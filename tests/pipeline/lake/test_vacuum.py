@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lace.pipeline import BadManifest, Lake, NoSuchVersion
+from lace.pipeline import BadManifest, Change, Lake, NoSuchVersion
 from lace.pipeline.lake.erase import erase
 from lace.pipeline.lake.fsck import fsck
-from lace.pipeline.lake.manifest import manifest_path
+from lace.pipeline.lake.lake import next_manifest
+from lace.pipeline.lake.manifest import manifest_path, write_manifest
 from lace.pipeline.lake.optimize import optimize
 from lace.pipeline.lake.vacuum import DAY, vacuum
 from tests.pipeline.lake.filling import everything, fill, ids, written
@@ -103,3 +104,35 @@ def test_an_erased_record_is_nowhere_after_vacuum(lake: Lake) -> None:
     for path in Path(lake.where).rglob("*.parquet"):
         assert gone.id.encode() not in path.read_bytes()
     assert gone.id not in ids(lake.snapshot())
+
+
+def test_what_was_committed_waits_for_no_writer(lake: Lake) -> None:
+    fill(lake, samples(0, 10))
+    erase(lake, [sample(3).id])
+    at_work = {file.path for file in written(lake, samples(20, 22))}
+    told = vacuum(lake, older_than=0, dry_run=True)
+    assert vacuum(lake, older_than=0) == told
+    assert on_disk(lake) == {file.path for file in lake.snapshot().all_files()} | at_work
+
+
+def test_a_damaged_version_that_goes_leaves_its_files_to_the_grace_time(lake: Lake) -> None:
+    fill(lake, samples(0, 3))
+    erase(lake, [sample(1).id])
+    Path(lake.where, manifest_path(1)).write_bytes(b"{}")
+    before = on_disk(lake)
+    assert vacuum(lake, older_than=0).versions == (0, 1)
+    assert on_disk(lake) == before
+    vacuum(lake, older_than=0, grace=0)
+    assert on_disk(lake) == {file.path for file in lake.snapshot().all_files()}
+
+
+def test_a_version_that_its_writer_will_take_back_keeps_its_files(lake: Lake) -> None:
+    base = lake.snapshot()
+    for n in range(3):
+        fill(lake, samples(n, n + 1), f"batch {n}")
+    files = written(lake, samples(7, 9))
+    # Its number was free again when he woke up.
+    made = next_manifest(base.manifest, Change("ingest", "slept", files), attempt="a", at=time.time())
+    Path(lake.where, manifest_path(1)).write_bytes(write_manifest(made))
+    vacuum(lake, older_than=0)
+    assert {file.path for file in files} <= on_disk(lake)

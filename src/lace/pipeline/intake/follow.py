@@ -11,7 +11,7 @@ Rules of this file:
    version, is another stream: its batches start anew, and what was ingested is known as such.
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
 4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet. Every ingest does,
-   and what is not taken is told.
+   and what is not taken is told. So is what Spark cannot see: Java leaves names out that it cannot spell.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 
 from lace.errors import EngineError, InputError
 from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
-from lace.pipeline.intake.sources import source_name
+from lace.pipeline.intake.sources import CannotIngest, source_name
 from lace.pipeline.lake.folder import literal_path
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.progress import is_connect
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 STREAMS: Final = "streams"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
+UNSEEN: Final = "Spark cannot read its name in this locale; without --once and --follow it can be"
 LOOK_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 30.0
 """How long a batch that was cancelled waits for Spark to take note; it is asked to at the same moment."""
@@ -90,6 +91,8 @@ class FollowReport:
     """Files that were listed and had disappeared when their batch came."""
     passed_over: tuple[str, ...] = ()
     """What lies in the folder and is not taken."""
+    unseen: tuple[str, ...] = ()
+    """Files that would be taken, but for names that Spark cannot read in this locale."""
     records: int = 0
     stored: int = 0
     known: int = 0
@@ -99,7 +102,7 @@ class FollowReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a program reads it."""
-        return {**asdict(self), "passed_over": list(self.passed_over)}
+        return {**asdict(self), "passed_over": list(self.passed_over), "unseen": list(self.unseen)}
 
     def add(self, report: IngestReport) -> None:
         """Count one more batch."""
@@ -130,6 +133,9 @@ def follow(
         raise NothingToFollow(where=str(folder), suffix=SHARD_SUFFIX)
     if is_connect(session):
         raise NotOverConnect()
+    sees = _sees(session)
+    if not sees(folder):
+        raise CannotIngest(what=str(folder), reason=UNSEEN)
     stream, checkpoint = open_stream(lake, folder)
     work = _Follower(lake, session, stream, told, progress, cancel)
     files = (
@@ -148,8 +154,24 @@ def follow(
         else writer.trigger(processingTime=f"{every} seconds")
     )
     report = work.watch(writer.start())
-    report.passed_over = tuple(map(source_name, look_into(Path(folder)).passed_over))
+    content = look_into(Path(folder))
+    report.passed_over = tuple(map(source_name, content.passed_over))
+    report.unseen = tuple(source_name(path) for path in content.files if not sees(path))
     return report
+
+
+def _sees(session: SparkSession) -> Callable[[str | Path], bool]:
+    """Return what tells whether Spark finds a path under its name: Java has an encoding of its own."""
+    encoding = session.sparkContext._jvm.System.getProperty("sun.jnu.encoding")  # type: ignore[union-attr]
+
+    def sees(path: str | Path) -> bool:
+        whole = os.path.abspath(path)
+        try:
+            return os.fsencode(whole).decode(encoding) == whole
+        except (UnicodeDecodeError, LookupError):
+            return False
+
+    return sees
 
 
 def open_stream(lake: Lake, folder: str | Path) -> tuple[str, str]:

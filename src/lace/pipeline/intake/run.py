@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -36,7 +37,7 @@ from lace.pipeline.intake.sources import (
     stands,
     what_is_new,
 )
-from lace.pipeline.intake.splits import Reading, choose_split_bytes, settle
+from lace.pipeline.intake.splits import Reading, Split, choose_split_bytes, settle
 from lace.pipeline.intake.write import (
     BUCKET_BYTES,
     REJECTS_TASK,
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_BUCKETS: Final = 4096
+PACK_SPLITS: Final = 100
+"""So many small files are read by one task: all that it is told of sources travels to each."""
 EVEN_BUCKETS: Final = 4
 EVEN_BYTES: Final = 4 * 1024 * 1024
 """From so many bytes each, a small ingest is written by several tasks too."""
@@ -257,7 +260,9 @@ class _Ingest:
         readings: dict[int, dict[int, list[Reading]]] = {number: {} for number in splits}
         first = True
         while wanted:
-            for result in self._run("check", partial(check_split, job), wanted):
+            packs = _pack(job.sources, wanted, split_bytes)
+            done = self._run("check", partial(_check_each, partial(check_split, job)), packs)
+            for result in chain.from_iterable(done):
                 split = result.reading.split
                 results[result.reading] = result
                 readings[split.source].setdefault(split.stop, []).append(result.reading)
@@ -459,6 +464,25 @@ class _Ingest:
             for entry in folder.list(STAGED_FOLDER):
                 if entry.path.startswith(self._staged):
                     folder.remove(entry.path)
+
+
+def _pack(sources: Mapping[int, IngestSource], splits: Iterable[Split], most: int) -> list[list[Split]]:
+    """Put short splits of files together: a task costs more than a small file does."""
+    packs: list[list[Split]] = []
+    room = 0
+    for split in splits:
+        # Splits of stores and lakes count records and files, and are cut to size.
+        size = split.stop - split.start if isinstance(sources[split.source], FileSource) else most
+        if not packs or size > room or len(packs[-1]) == PACK_SPLITS:
+            packs.append([])
+            room = most
+        packs[-1].append(split)
+        room -= size
+    return packs
+
+
+def _check_each(check: Callable[[Split], Checked], splits: Iterable[Split]) -> list[Checked]:
+    return [check(split) for split in splits]
 
 
 def _count_buckets(total: int) -> int:

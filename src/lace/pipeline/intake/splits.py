@@ -31,7 +31,7 @@ _BEHIND: Final = LIMITS.header_bytes + MARKLINE_BYTES
 
 
 class Split(NamedTuple):
-    """A stretch of one source, for one task."""
+    """A stretch of one source, which one task reads."""
 
     source: int
     start: int

@@ -59,6 +59,13 @@ class NoAtomicCreate(InputError):
     )
 
 
+class LakeNotUtf8(InputError):
+    """A place whose name is no text."""
+
+    code = "lake/not-utf8"
+    text = "the path {where} is no UTF-8, and no others are open to Arrow and Spark: choose another place"
+
+
 class NewerLake(Unavailable):
     """A lake written by a later version of this software."""
 
@@ -149,13 +156,28 @@ class LakeFault(Unavailable):
     text = "{where}: input or output failed ({reason}); nothing was committed. Check the disk; try again"
 
 
+class NoHdfs(Unavailable):
+    """A file system that does not open."""
+
+    code = "lake/no-hdfs"
+    text = (
+        "{where} does not open ({reason}); nothing was committed. Arrow goes there by Hadoop's own library:"
+        " check the address, JAVA_HOME, HADOOP_HOME and CLASSPATH"
+    )
+
+
 _FULL = frozenset({ENOSPC, EDQUOT, EFBIG})
 _CLOSED = frozenset({EACCES, EPERM, EROFS})
 
 
+def reason_of(error: OSError) -> str:
+    """Return what the system said, in a line: Arrow lists every place where it looked for a library."""
+    return next(iter((error.strerror or str(error)).splitlines()), type(error).__name__)
+
+
 def tell(error: OSError, where: str) -> Unavailable:
     """Return the lake error for what the system said."""
-    reason = error.strerror or str(error) or type(error).__name__
+    reason = reason_of(error)
     if error.errno in _FULL:
         return LakeFull(where=where, reason=reason)
     if error.errno in _CLOSED:

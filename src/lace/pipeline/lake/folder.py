@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
-from lace.pipeline.lake.faults import NoAtomicCreate, tell, world
+from lace.pipeline.lake.faults import LakeNotUtf8, NoAtomicCreate, NoHdfs, reason_of, world
 
 UNFINISHED: Final = ".new"
 """How the name of a file ends that is being written beside its place."""
@@ -290,7 +290,7 @@ class MovingFolder:
         try:
             system, root = fs.FileSystem.from_uri(self.url)
         except OSError as error:
-            raise tell(error, self.url) from error
+            raise NoHdfs(where=self.url, reason=reason_of(error)) from error
         return system, f"{root.rstrip('/')}/{path}"
 
 
@@ -310,8 +310,12 @@ def open_folder(place: str | Path | Folder) -> Folder:
     text = os.fspath(place)
     scheme = urlsplit(text).scheme.lower() if "://" in text or text.startswith("file:") else ""
     if scheme in ("", "file"):
-        path = unquote(urlsplit(text).path) if scheme else text
-        return LocalFolder(os.path.abspath(path))
+        path = os.path.abspath(unquote(urlsplit(text).path) if scheme else text)
+        try:
+            path.encode()
+        except UnicodeEncodeError as error:
+            raise LakeNotUtf8(where=path) from error
+        return LocalFolder(path)
     if scheme in _MOVING:
         return MovingFolder(text.rstrip("/"))
     reason = "an object store" if scheme in _OBJECT_STORES else f"{scheme}: is not known here"

@@ -3,16 +3,20 @@
 Rules of this file:
 1. The newest version always stays.
 2. Manifests go first, then the files that only they named: what is killed between leaves nothing half there.
-3. A file younger than the grace time may belong to a writer at work, whose commit will name it.
+3. A file younger than the grace time may belong to a writer at work, whose commit will name it; one that an
+   old version brought, which the newest remembers, belongs to nobody any more.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from lace.pipeline.lake.faults import BadManifest, NoSuchVersion
 from lace.pipeline.lake.folder import UNFINISHED, Entry
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import COMMITS, DATA, manifest_path, manifest_version
@@ -45,6 +49,7 @@ def vacuum(
     gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
     # Read before anything is removed: a damaged manifest among those that stay stops everything.
     live = _live(lake, [v for v in versions if v not in gone])
+    committed = _committed(lake, gone)
     if not dry_run:
         for version in gone:
             lake.folder.remove(manifest_path(version))
@@ -53,7 +58,7 @@ def vacuum(
     rest += lake.folder.list("staged")  # what an ingest sets down between its passes
     for table in TABLES:
         rest += (e for e in lake.folder.list(f"{DATA}/{table}") if _is_ours(e) and e.path not in live)
-    rest = [entry for entry in rest if now - entry.modified >= grace]
+    rest = [entry for entry in rest if entry.path in committed or now - entry.modified >= grace]
     if not dry_run:
         for entry in rest:
             lake.folder.remove(entry.path)
@@ -63,6 +68,21 @@ def vacuum(
 
 def _live(lake: Lake, versions: list[int]) -> set[str]:
     return {file.path for version in versions for file in lake.snapshot(version).all_files()}
+
+
+def _committed(lake: Lake, versions: Sequence[int]) -> set[str]:
+    """Return the files of versions that the newest one came from.
+
+    One that it does not know can be that of a writer who slept: he takes it back, and commits its files anew.
+    """
+    known = lake.snapshot().manifest.batches
+    found: set[str] = set()
+    for version in versions:
+        with suppress(BadManifest, NoSuchVersion):  # what it named, if anything, waits for the grace time
+            each = lake.snapshot(version)
+            if known.get(each.batch) == version:
+                found |= {file.path for file in each.all_files()}
+    return found
 
 
 def _is_ours(entry: Entry) -> bool:
