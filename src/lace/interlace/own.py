@@ -223,12 +223,12 @@ class OwnAdvertisements:
         return self._mirror
 
     def learn_from(self, said: Partitions) -> None:
-        """Take over the root of what the peer says, where the mirror says the same and has not hashed it.
-
-        What is the same in both takes room once then.
-        """
+        """Take over the root of what the peer says, where the mirror says the same and has not hashed it."""
         if len(self._mirror) and len(self.tree) == len(said):
             self.mirror.learn_from(said)
+
+    def hold_with(self, said: Partitions) -> None:
+        """Hold what the peer says together with the mirror, while an exchange goes on: it takes room once."""
         if self.tree.in_parts:
             # So it goes on: whatever is asked about a part of one will be asked about the others.
             self._mirror.part()
