@@ -100,7 +100,9 @@ class Shelf:
         """Remember nothing."""
 
     def share_hashed(self, own: OwnAdvertisements | None) -> None:
-        """Share nothing."""
+        """Share it with nobody, as a host that is alone."""
+        if own is not None:
+            own.hashed()
 
     def keep_hashed(self, own: OwnAdvertisements | None) -> None:
         """Keep nothing."""

@@ -183,3 +183,16 @@ def test_open_exchanges_beside_each_other_hold_what_they_hash_together() -> None
         ours, theirs = map(held, pairs)
         assert len(ours) == 3 * len({blob.id[2:4] for blob in blobs[:count]})
         assert all(one is other for one, other in zip(ours, theirs, strict=True))
+
+
+def test_what_a_peer_said_is_held_together_with_the_mirror_only_while_an_exchange_goes_on() -> None:
+    """At the end of one it goes, and taking it apart would be a tenth of all there was to do."""
+    blobs = [make_blob(b"%d" % number) for number in range(40)]
+    for stays_open in (True, False):
+        pair = make_pair(blobs, blobs, settings={"stays_open": stays_open})
+        pair.begin()
+        pair.flow()
+        agreed = pair.sides[0].machine.exchange.agreed
+        assert len(agreed.own.mirror) == len(agreed.advertised.tree) == 40
+        assert agreed.own.tree.in_parts
+        assert agreed.own.mirror.in_parts is agreed.advertised.tree.in_parts is stays_open

@@ -14,6 +14,7 @@ from lace.facts import Fact
 from lace.interlace import (
     Evaluated,
     EvaluationFailed,
+    Hashed,
     NeedEvaluation,
     Phase,
     Prepared,
@@ -293,6 +294,61 @@ def test_exchanges_that_hold_the_same_hold_it_together_until_one_changes() -> No
     assert first.tree.under(ids[399][2:4]) is not second.tree.under(ids[399][2:4])
     assert shared.ids == set(ids[:399])
     assert len(shared.tree) == len(shared.mirror) == 399
+
+
+def test_what_did_not_change_is_not_made_anew_for_others() -> None:
+    """Short exchanges end while others go on: however many did, those that came in between hold one set."""
+    ids = [make_blob(b"%d" % number).id for number in range(40)]
+
+    def begin(shared: Hashed | None, wanted: list[str]) -> Hashed:
+        own = OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True)
+        if shared is not None:
+            own.take_over(shared)
+        own.update(Decided(wanted, wanted))
+        own.mirror.summaries(1)
+        found = own.hashed()
+        assert found is not None
+        assert found.ids == set(wanted) == found.claims.keys()
+        return found
+
+    first = begin(None, ids)
+    again = begin(first, ids)
+    assert again.ids is first.ids
+    assert again.claims is first.claims
+    assert again.mirror.known("") == first.mirror.known("")
+    assert begin(again, ids[1:]).ids is not first.ids
+
+
+@pytest.mark.parametrize(("wanted", "taken_out"), [(0, 0), (1, 0), (19, 0), (20, 20), (39, 1)])
+def test_who_may_say_little_of_what_others_hashed_takes_nothing_out_of_it(
+    monkeypatch: pytest.MonkeyPatch, wanted: int, taken_out: int
+) -> None:
+    """How soon a first block comes would tell a peer how much is said to others."""
+    ids = [make_blob(b"%d" % number).id for number in range(40)]
+    one, other, alone = (
+        OwnAdvertisements("Opq_a", "Opq_b", None, frozenset({"H3"}), summarizes=True) for _ in range(3)
+    )
+    one.update(Decided(ids, ids))
+    assert len(one.mirror) == 40
+    shared = one.hashed()
+    assert shared is not None
+    other.take_over(shared)
+    taken: list[str] = []
+    change = Partitions.change
+
+    def changing(self: Partitions, added: Any, removed: Any) -> None:
+        taken.extend(removed)
+        change(self, added, removed)
+
+    monkeypatch.setattr(Partitions, "change", changing)
+    decided = Decided(ids[:wanted], ids[:wanted])
+    other.update(decided), alone.update(decided)
+    assert len(taken) == 2 * taken_out, "of the tree and of the mirror"
+    for length in range(3):
+        assert other.tree.summaries(length) == alone.tree.summaries(length)
+        assert other.mirror.summaries(length) == alone.mirror.summaries(length)
+    assert other.claims_of(other.ids, "Opq_a") == alone.claims_of(alone.ids, "Opq_a")
+    assert len(shared.tree) == len(shared.mirror) == 40
 
 
 def test_what_may_be_sent_before_it_is_there_is_advertised_when_it_is_stored() -> None:

@@ -139,6 +139,8 @@ class InterlaceMachine:
         if agreed is None:
             return None
         agreed.own.learn_from(agreed.advertised.tree)
+        if not self.closed:
+            agreed.own.hold_with(agreed.advertised.tree)
         return agreed.own
 
     @property

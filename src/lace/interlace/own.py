@@ -42,6 +42,9 @@ FIRST_LINE_BYTES = 114
 SOME_FIELDS = 8
 SHARED_PART = 16
 """Where one in so many records has changed, what others may share is worth making anew."""
+MOST_TAKEN_OVER = 2
+"""So many records for each that is wanted are taken over at most: the others have to be taken out again, and
+how long that takes is for the peer to see."""
 
 
 def format_suffixes(formats: frozenset[str]) -> tuple[str, ...]:
@@ -104,6 +107,12 @@ class OwnAdvertisements:
             self.tree, self._mirror = shared.tree.copy(), shared.mirror.copy()
             self._mirror_bytes, self._unmirrored = shared.mirror_bytes, dict(shared.unmirrored)
 
+    def _begin_anew(self) -> None:
+        """Let go of what was taken over: taking the rest out would cost more than hashing what is wanted."""
+        self._hashed, self._shared = frozenset(), None
+        self.tree, self._mirror = Partitions(), Partitions()
+        self._mirror_bytes, self._unmirrored = 0, {}
+
     def join(self, shared: Hashed) -> bool:
         """Hold what another exchange holds too together with it; False where that is not the same."""
         if shared.subject != self._subject or shared.ids != self._ids or self._hashed is not self._ids:
@@ -118,10 +127,16 @@ class OwnAdvertisements:
         """Return what others may begin with; None where hashing failed, or nothing was hashed."""
         if not self._hashed or self._hashed is not self._ids:
             return self._shared if self._hashed else None
+        if self._shared is not None and not self._unshared:
+            # They are still the same, and many may hold them.
+            ids, claims = self._shared.ids, self._shared.claims
+        else:
+            ids = frozenset(self._ids)
+            claims = {record: self._claimed(record) for record in ids} if self._claims_fields else {}
         shared = Hashed(
             self._subject,
-            frozenset(self._ids),
-            {record: self._claimed(record) for record in self._ids} if self._claims_fields else {},
+            ids,
+            claims,
             self.tree.copy(),
             self._mirror.copy(),
             self._mirror_bytes,
@@ -147,6 +162,8 @@ class OwnAdvertisements:
         self._latest, self.added, self.removed = evaluation, added, removed
         if self._hashed is not ids:  # what was taken over is another set
             assert self._hashed is not None, "what failed once is not used again"
+            if len(self._hashed) > MOST_TAKEN_OVER * len(ids):
+                self._begin_anew()
             added, removed = ids.difference(self._hashed), set(self._hashed.difference(ids))
         self._hash(added, removed, evaluation)
         return bool(self.added or self.removed)
@@ -223,12 +240,12 @@ class OwnAdvertisements:
         return self._mirror
 
     def learn_from(self, said: Partitions) -> None:
-        """Take over the root of what the peer says, where the mirror says the same and has not hashed it.
-
-        What is the same in both takes room once then.
-        """
+        """Take over the root of what the peer says, where the mirror says the same and has not hashed it."""
         if len(self._mirror) and len(self.tree) == len(said):
             self.mirror.learn_from(said)
+
+    def hold_with(self, said: Partitions) -> None:
+        """Hold what the peer says together with the mirror, while an exchange goes on: it takes room once."""
         if self.tree.in_parts:
             # So it goes on: whatever is asked about a part of one will be asked about the others.
             self._mirror.part()
