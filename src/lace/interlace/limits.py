@@ -29,6 +29,13 @@ class ExchangeLimit(LimitExceeded):
     text = "{limit}: {seen} is over the limit of {bound}; {advice}"
 
 
+class NoLimit(ExchangeLimit):
+    """A limit that no exchange could have."""
+
+    code = "interlace/no-limit"
+    text = "{limit} cannot be {seen}: a limit is a number from 1 to {bound}"
+
+
 class OversizedBlock(ExchangeLimit):
     """A fact block over the size limit."""
 
@@ -73,7 +80,7 @@ class ExchangeLimits:
     def __post_init__(self) -> None:
         for name, value in self.by_name().items():
             if not 1 <= value <= GREATEST:
-                raise ExchangeLimit(limit=name, bound=GREATEST, seen=value, advice="limits begin at 1")
+                raise NoLimit(limit=name, bound=GREATEST, seen=value)
 
     def by_name(self) -> dict[str, int]:
         """Return the limits by their names on the wire."""
