@@ -47,13 +47,13 @@ from lace.facts import Predicate
 _NAME = r"_?+[A-Za-z][A-Za-z0-9_~-]*+"
 _BOUND = r"""(?:[A-Z][A-Za-z0-9_]*+|'[^'"\\\r#]*+')"""
 _TERM = rf"(?:_|{_BOUND})"
-_MORE = rf"{{0,{FIXED.arity - 1}}}+"
+_MORE = rf"{{0,{FIXED.arity - 1}}}"
 """So many terms more than the first."""
 
 
 def _atom(term: str, term_gap: str) -> str:
     """Return the pattern of an atom with terms of a kind and these blanks between them."""
-    return rf"{_NAME}\((?:{term}(?:,{term_gap}{term}){_MORE})?+\)"
+    return rf"{_NAME}\((?>{term}(?:,{term_gap}{term}){_MORE}|)\)"
 
 
 def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
@@ -61,15 +61,15 @@ def _rule(gap: str, word_gap: str, term_gap: str) -> re.Pattern[str]:
     head, atom = _atom(_BOUND, term_gap), _atom(_TERM, term_gap)
     count = rf"Cardinality\({atom},{term_gap}'[<>]=?+',{term_gap}'[0-9]++'\)"
     # No two of these begin alike, up to where they are told apart; atoms are the most.
-    part = rf"(?:(?:not{word_gap})?+{atom}|{_BOUND}{gap}!={gap}{_BOUND}|{count}|true)"
-    return re.compile(rf"{head}{gap}:-{gap}{part}(?:,{gap}{part})*+\.")
+    part = rf"(?:(?>not{word_gap}|){atom}|{_BOUND}{gap}!={gap}{_BOUND}|{count}|true)"
+    return re.compile(rf"{head}{gap}:-{gap}{part}(?>(?:,{gap}{part})*)\.")
 
 
 _CANONICAL = _rule(r"\ ", r"\ ", "")
 _PLAIN = _rule(r"\ *+", r"\ ++", r"\ *+")
 _GAP = re.compile(r"'[^']*+'|[()]|\ *+(?:,|:-|!=)\ *+|(?<=not)\ ++")
 _COUNT = re.compile(rf"Cardinality\(({_atom(_TERM, '')}),'([<>]=?+)','([0-9]++)'\)")
-_PART = re.compile(r"(?:[^',\ ]++|'[^']*+'|,(?!\ )|\ !=\ |(?<=not)\ )++")
+_PART = re.compile(r"(?>(?:[^',\ ]++|'[^']*+'|,(?!\ )|\ !=\ |(?<=not)\ )+)")
 _EACH = re.compile(r"'[^']*+'|\w++")
 _TESTS = frozenset({"IntCompare", "LexCompare", "TextShape"})
 _predicate = partial(tuple.__new__, Predicate)  # Predicate(*…) without the call in between

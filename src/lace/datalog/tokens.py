@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     [ \t]*+ (?:
       ( [A-Za-z0-9_~] [A-Za-z0-9_~-]*+ )                # 1 word
     | ( :- | != | [(),.] )                              # 2 mark
-    | ( ' [^'\\]*+ (?: \\. [^'\\]*+ )*+ ' )             # 3 constant
+    | ( ' [^'\\]*+ (?> (?: \\. [^'\\]*+ )* ) ' )        # 3 constant
     | ( ' .*+ )                                         # 4 a constant without end
     | ( " [^"]*+ "? )                                   # 5 text in double quotes
     | ( [^\ \t'"(),.A-Za-z0-9_~]++ )                    # 6 no part of the language

@@ -14,8 +14,9 @@ import re
 from lace.errors import FactError
 from lace.facts.fact import VALUE_BYTES, Fact, check_value
 
-_CONSTANT = r"'(?:[^'\\\n\r]|\\['\\])*+'"
-_FACT = re.compile(rf"([A-Za-z][A-Za-z0-9_~-]*+)\(((?:{_CONSTANT}(?:,{_CONSTANT})*+)?+)\)")
+_PLAIN = r"[^'\\\n\r]*+"
+_CONSTANT = rf"'{_PLAIN}(?>(?:\\['\\]{_PLAIN})*)'"
+_FACT = re.compile(rf"([A-Za-z][A-Za-z0-9_~-]*+)\(((?>{_CONSTANT}(?:,{_CONSTANT})*|))\)")
 _EACH = re.compile(_CONSTANT)
 _ESCAPE = re.compile(r"\\(.)")
 _SPECIAL = re.compile(r"[\\']")

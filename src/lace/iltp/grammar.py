@@ -93,9 +93,9 @@ CLEAN: Final = frozenset({Place.OPENED, Place.BOUNDARY})
 # 050: "Predicate('constant',...)", the 030 escapes `\\` and `\'` and no others, no CR. Whole lines, as many
 # as there are; their length and their UTF-8 NFC are looked at by whoever uses the pattern.
 _PLAIN = rb"[^'\\\n\r]*+"
-_CONSTANT = rb"'%b(?:\\['\\]%b)*+'" % (_PLAIN, _PLAIN)
-_FACT = rb"[A-Za-z][A-Za-z0-9_~-]*+\((?:%b(?:,%b)*+)?+\)\n" % (_CONSTANT, _CONSTANT)
-FACT_LINES: Final = re.compile(rb"(?:%b)++" % _FACT)
+_CONSTANT = rb"(?>'%b'|'%b(?:\\['\\]%b)+')" % (_PLAIN, _PLAIN, _PLAIN)  # most have no escapes
+_FACT = rb"[A-Za-z][A-Za-z0-9_~-]*+\((?>%b(?:,%b)*|)\)\n" % (_CONSTANT, _CONSTANT)
+FACT_LINES: Final = re.compile(rb"(?>(?:%b)+)" % _FACT)
 FACT_LINE: Final = re.compile(_FACT)
 
 # 060: "exactly `🧩: <id> <kind>` followed by LF [...] tokens with no spaces or tabs".

@@ -23,9 +23,9 @@ ID_START, ID_END = len(MARK), MARKLINE_BYTES - 1
 # F0 begins the marker and other characters of four bytes: headers with one are left to the line by line
 # scanner. So the pattern never runs past a marker, and however many there are, it stays linear.
 _MARKED = rb"\xf0\x9f\x96\xa7: %b\.[0-9A-Z_a-z~]{43}\.H3\n"
-_HEADS = rb"((?:[^\n\xf0]{1,1024}+\n)*+)"
+_HEADS = rb"((?>(?:[^\n\xf0]{1,1024}+\n)*))"
 SKELETON = re.compile(
-    b"(?:(?:%b%b)?+%b%b)?+%bData-Length: (0|[1-9][0-9]{0,18}+)\n\n"
+    b"(?>(?>%b%b|)%b%b|)%bData-Length: (0|[1-9][0-9]{0,18}+)\n\n"
     % (_MARKED % b"S", _HEADS, _MARKED % b"P", _HEADS, _MARKED % b"B")
 )
 
@@ -43,7 +43,7 @@ _VALUE = r"[^\x00-\x20\x7f][^\x00-\x1f\x7f]*+"
 _LINE = re.compile(f"({_NAME}): ({_VALUE})")
 # Paths: "segments split by `/`, each segment not empty and neither `.` nor `..`".
 _SEGMENT = r"(?!\.{1,2}(?:/|\n|\Z))[^\x00-\x1f\x7f/]++"
-_PATH = rf"(?! ){_SEGMENT}(?:/{_SEGMENT})*+"
+_PATH = rf"(?! ){_SEGMENT}(?>(?:/{_SEGMENT})*)"
 _IS_PATH = re.compile(_PATH)
 
 
@@ -53,7 +53,7 @@ def plex_pattern(stop: str | None = None) -> str:
     extra = rf"(?!{'|'.join(kept)}){_NAME}: {_VALUE}\n"
     return (
         rf"Group: ({_PATH})\nApp: ({_PATH})\nName: ({_PATH})\nTAI: ([0-9]{{10}}:[0-9]{{9}})\n"
-        rf"((?:{extra})*+)"
+        rf"((?>(?:{extra})*))"
     )
 
 

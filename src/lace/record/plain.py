@@ -36,7 +36,7 @@ HEADERS: Final = 128
 _MARK: Final = MARK.decode("latin-1")
 _PAYLOAD: Final = rf"([0-9A-Z_a-z~]{{{PAYLOAD_CHARS}}})\.H3\n"
 PLAIN: Final = re.compile(
-    rf"(?:{_MARK}S\.{_PAYLOAD}{SEAL_HEADERS.pattern})?+"
+    rf"(?>{_MARK}S\.{_PAYLOAD}{SEAL_HEADERS.pattern}|)"
     rf"{_MARK}P\.{_PAYLOAD}{plex_pattern(stop=_MARK)}"
     rf"{_MARK}B\.{_PAYLOAD}Data-Length: (0|[1-9][0-9]{{0,4}}+)\n\n"
 )
