@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from lace.errors import RemoteProtocolError
 from lace.transports.end import Tap
@@ -28,12 +27,15 @@ async def relay(left: Stream, right: Stream, tap: Tap | None = None) -> None:
             tap(forth, b"")
         await target.shut()
 
-    with suppress(OSError, RemoteProtocolError):
-        try:
-            async with asyncio.TaskGroup() as ways:
-                ways.create_task(carry(left, right, forth=True))
-                ways.create_task(carry(right, left, forth=False))
-        except* (OSError, RemoteProtocolError) as broken:
+    try:
+        async with asyncio.TaskGroup() as ways:
+            ways.create_task(carry(left, right, forth=True))
+            ways.create_task(carry(right, left, forth=False))
+    except BaseExceptionGroup as ended:
+        # Not `except*`: whether what is raised in it comes in a group depends on the release of Python 3.11.
+        broken, others = ended.split((OSError, RemoteProtocolError))
+        if broken is not None:
             left.abort()
             right.abort()
-            raise broken.exceptions[0] from None
+        if others is not None:
+            raise others from None

@@ -191,7 +191,9 @@ class BufferedStream:
         transport = self._writer.transport
         # A pipe that is closed cannot be aborted any more; TLS that is closing may still wait for its peer.
         if self._secure or not transport.is_closing() or transport.get_write_buffer_size():
-            transport.abort()
+            # TLS that is closed already cannot be aborted in Python 3.11.2.
+            with suppress(AttributeError):
+                transport.abort()
 
     async def close(self) -> None:
         """Close, behind everything that was written."""
