@@ -25,7 +25,8 @@ from typing import IO, TYPE_CHECKING, Final, Literal, overload
 from lace.errors import LimitExceeded, Unavailable
 from lace.facts import ALL_FACTS, Excerpt, FactColumns, Segment
 from lace.pipeline.intake.known import KnownIds
-from lace.pipeline.intake.run import IngestReport, ingest
+from lace.pipeline.intake.outcome import IngestReport
+from lace.pipeline.intake.run import ingest
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.store import LakeStore
 from lace.pipeline.tables import RECORD_TABLES
