@@ -10,8 +10,8 @@ Rules of this file:
 2. What follows a snapshot that was evaluated continues from there; anything else is evaluated anew. Both
    give the same facts.
 3. After an error nothing is kept: the next evaluation starts from nothing.
-4. What rules that read through a view may cost counts from where they were, also where facts are read anew:
-   a store reads them again after a removal, and a limit must not tell of one that the view does not show.
+4. A store reads all facts anew after a removal. What rules that read through a view may cost is counted as if
+   it had not: a limit that is passed because of that would tell the peer of a removal that its view hides.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from lace.facts import RECORD_PREDICATES, Fact, Predicate, Values, View
 from lace.policy.extent import Extent, came_since
 
 TRAIL: Final = 16
-"""So many steps back a snapshot remembers; who follows more slowly starts anew."""
+"""So many earlier moments a snapshot remembers; an evaluation of an older one starts anew."""
 
 AGAIN: Final = 64
-"""So many times its limits may an evaluation cost to be where it was, over facts that were read anew."""
+"""To come back to where it was, over facts that were read anew, an evaluation may cost so many times its
+limits."""
 
 
 class NotOfSnapshot(PolicyError):
@@ -386,7 +387,7 @@ class Following:
 
 
 def _show_still(before: Handed, now: Handed) -> bool:
-    """Tell whether there were views, and each shows all that it showed: what was seen is all there."""
+    """Tell whether there were views, and each still shows every record that it showed before."""
     views = [(view, now.get(predicate)) for predicate, view in before.items() if isinstance(view, View)]
     return bool(views) and all(
         isinstance(other, View) and (view.records or frozenset()) <= (other.records or frozenset())
@@ -395,7 +396,7 @@ def _show_still(before: Handed, now: Handed) -> bool:
 
 
 def _beside(budget: Budget) -> Budget:
-    """Return a budget for what was within the limits before, step by step; the time is that of the other."""
+    """Return a wider budget, for doing at once what was done step by step; the time is what is left."""
     limits = budget.limits
     more = replace(
         limits,
