@@ -27,14 +27,16 @@ from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, Result
 from lace.errors import LimitExceeded
 from lace.facts import Predicate, Values, View, check_view
 from lace.policy.extent import Extent
+from lace.policy.following import Following
 from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
 from lace.policy.module import FlatRules
 from lace.policy.peerreasons import PeerReasons
 from lace.policy.plan import ExchangePlan, make_plan
 from lace.policy.reasons import Reasons
+from lace.policy.resident import Handed, rows_since
 from lace.policy.restriction import Restriction
 from lace.policy.scope import Generated
-from lace.policy.snapshot import Following, Given, Handed, Snapshot, rows_since
+from lace.policy.snapshot import Given, Snapshot
 from lace.text import PlanId
 
 NOTHING_EXPOSED: Final = "nothing is exposed to this peer"
