@@ -58,7 +58,7 @@ HOLD_FILE: Final = "inbox.lock"
 MOST_RESIDENT: Final = 32_000_000
 """So many facts of a lake a live exchange holds, unless more are allowed: some three million records."""
 IN_TABLES: Final = StoreRecordId(0)
-"""The number of a record that arrives and is in the tables already: nobody looks its row up for that."""
+"""Stands for the number of a record that arrives and is in the tables already, which is not looked up."""
 
 
 class NoInbox(Unavailable):
