@@ -1,7 +1,8 @@
 """What follows a loop: another one, or the end of its round and how that came about (050; PROFILE 9).
 
 Rules of this file:
-1. Both sides come to the same answer without a word, so only what both of them know has a part in it.
+1. Both sides have to agree without a word on whether another loop follows, so only what both of them know has
+   a part in that. That a sender stopped at the transfer limit is its own to see: its peer sees a clean close.
 2. Whoever runs loops asks here: the machine, two stores in one process, two lakes that converge.
 """
 
