@@ -170,16 +170,19 @@ def advertise_line(lake: Any, session: Any, count: int, repeats: int) -> tuple[M
 
 def _hash(place: str, source: str, half: int) -> int:
     """Be one of the plain processes: half of the ids, their texts, their digests."""
+    import pyarrow as pa
+
     from lace.interlace import advertisement_digest, make_claims, write_advertisement
     from lace.pipeline import open_lake
     from lace.pipeline.exchange.advertise import read_fields
-    from lace.pipeline.exchange.ranges import bounds, read_column
+    from lace.pipeline.exchange.ranges import bounds, read_rows
 
     snapshot = open_lake(place).snapshot()
     schema, count = frozenset({"Type"}), 0
     for at in range(8 * half, 8 * half + 8):
         low, high = bounds(at * 4, 64)[0], bounds(at * 4 + 3, 64)[1]
-        ids = read_column(snapshot.folder, snapshot.of("records"), low, high, "id")
+        batches = read_rows(snapshot.folder, snapshot.of("records"), low, high, ["id"])
+        ids = pa.concat_arrays([pa.array([], pa.string()), *(batch.column(0) for batch in batches)])
         fields = read_fields(snapshot.folder, snapshot.of("fields"), ids, schema, low, high)
         for record in ids.to_pylist():
             claims = make_claims(record, source, fields.get(record, ()), schema)

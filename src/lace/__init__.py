@@ -1,6 +1,7 @@
-"""Two stores of records agree on a set of records in rules, and converge on it. The public names.
+"""Two stores agree by rules on the records that they share, and exchange them until both have them.
 
-Names are loaded when they are first used (PEP 562), so that `import lace` costs next to nothing.
+The public names; they are loaded when they are first used (PEP 562), so that `import lace` costs next to
+nothing.
 """
 
 from __future__ import annotations

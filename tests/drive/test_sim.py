@@ -37,6 +37,7 @@ from lace.interlace import (
     SendRecords,
     advertise,
     request,
+    settle,
     transfer,
 )
 from lace.interlace import machine as machine_file
@@ -205,7 +206,7 @@ def keeps_its_plan_to_itself(patch: pytest.MonkeyPatch) -> None:
 
 
 def stops_too_early(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(machine_file, "needs_another_loop", lambda exchange: False)
+    patch.setattr(settle, "needs_another_loop", lambda exchange: False)
 
 
 def forgets_the_loop_limit(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lace.facts import RECORD_PREDICATES
 from lace.pipeline import TABLES, spark_schema
 from lace.pipeline.rows import batch_of_rows
-from lace.pipeline.tables import FACT_TABLES, RECORD_TABLES, arrow_schema
+from lace.pipeline.tables import FACT_TABLES, RECORD_TABLES
 from lace.text import RecordId, id_payload
 from tests.strategies import record_ids
 
@@ -38,7 +38,7 @@ def test_every_record_predicate_has_a_table_with_its_columns() -> None:
     assert {(name, len(columns)) for name, (_, columns) in FACT_TABLES.items()} == set(RECORD_PREDICATES)
     for table, columns in FACT_TABLES.values():
         assert table in RECORD_TABLES
-        assert set(columns) <= set(arrow_schema(table).names)
+        assert set(columns) <= set(TABLES[table].schema.names)
 
 
 @given(st.lists(record_ids(), min_size=2, max_size=20))
@@ -59,5 +59,5 @@ def test_spark_has_the_same_columns(table: str) -> None:
     pytest.importorskip("pyspark")
     kinds = {"string": "string", "int64": "bigint", "binary": "binary"}
     assert [(f.name, f.dataType.simpleString()) for f in spark_schema(table)] == [
-        (f.name, kinds[str(f.type)]) for f in arrow_schema(table)
+        (f.name, kinds[str(f.type)]) for f in TABLES[table].schema
     ]

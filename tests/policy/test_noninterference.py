@@ -65,7 +65,7 @@ def test_a_limit_does_not_tell_that_something_hidden_was_removed(monkeypatch: py
     with pytest.raises(OperandStopped):
         policy(LOCALS[0], peer, limits=limits).evaluate(Snapshot(Database(), (), claims))
     # It is not for nothing either: not without bound, and not where something that was shown is gone.
-    monkeypatch.setattr("lace.policy.snapshot.AGAIN", 1)
+    monkeypatch.setattr("lace.policy.following.AGAIN", 1)
     with pytest.raises(OperandStopped):
         side.evaluate(Snapshot(Database(shown), (), claims))
     monkeypatch.undo()

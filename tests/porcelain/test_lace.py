@@ -11,7 +11,7 @@ import pytest
 from lace.facts import facts_of_record
 from lace.porcelain import Lace, LaceExists, NoLace, UnknownOption, new_secret, now_tai
 from lace.porcelain.generate import generate
-from lace.porcelain.lace import BlobStaysBare, HalfAPlace
+from lace.porcelain.making import BlobStaysBare, HalfAPlace
 from lace.porcelain.reference import AmbiguousId, NoSuchId, NothingThere
 from lace.record import Blob, Plex, Seal, make_blob
 from lace.stores import Forgotten, NotStored, ReadOnly

@@ -211,7 +211,7 @@ class Level:
     own: Scan
     """Binds the item, and maybe one key."""
     others: Scan
-    """Binds the other, and maybe one key; the key is shared, or it is what `compare` reads."""
+    """Binds the other, and maybe one key: the same column as in `own`, or the one that `compare` reads."""
     compare: Compare
 
     def __str__(self) -> str:
@@ -220,7 +220,7 @@ class Level:
 
 @node
 class RankTest:
-    """Keep the rows whose item has so many others before it; no pair is ever made.
+    """Keep the rows whose item has a number of others before it that compares so; no pair is ever made.
 
     It stands for a CountTest over a relation of pairs that is defined by `levels` alone and that nobody
     else reads. The count is of distinct others under any level.

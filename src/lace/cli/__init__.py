@@ -1,4 +1,4 @@
-"""The command line: one file a command, exit codes, `--json`; the only reader of the environment."""
+"""The command line: one file a command, exit codes, `--json`; the only reader of $LACE_… variables."""
 
 from lace.cli.entry import main
 

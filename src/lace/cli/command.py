@@ -94,3 +94,18 @@ class Command(NamedTuple):
     run: Callable[[Call], int]
     commands: tuple[Command, ...] = ()
     """Verbs below this one."""
+
+
+def verb_of_verbs(
+    name: str, summary: str, details: str, examples: tuple[str, ...], commands: tuple[Command, ...]
+) -> Command:
+    """Make a verb that only has verbs below it, such as `lace key`."""
+    return Command(name, summary, details, examples, no_arguments, _not_run, commands)
+
+
+def no_arguments(parser: ArgumentParser) -> None:
+    """Add nothing: for a verb without arguments of its own."""
+
+
+def _not_run(call: Call) -> int:
+    raise AssertionError("a verb with verbs below it is not run itself")

@@ -95,7 +95,7 @@ def check_address(call: Call, text: str, *, child: bool = True) -> str:
 
 
 def _started_by_a_peer() -> bool:
-    """Tell whether stdin and stdout can be somebody's who started us: pipes or sockets."""
+    """Tell whether a peer may have started us: then stdin and stdout are pipes or sockets."""
     try:
         modes = [os.fstat(number).st_mode for number in (0, 1)]
     except OSError:

@@ -67,8 +67,8 @@ _LAKES = (lake,)
 COMMANDS = tuple(module.COMMAND for module in (*_RECORDS, *_RULES, *_POLICIES, *_EXCHANGES, *_LAKES))
 
 GARBAGE = 10_000
-"""So many new objects before Python looks for cycles: records and facts stay, and to look through them at
-every 700 costs an exchange a fifth of its time."""
+"""Python looks for cycles after so many new objects. Its own number, 700, costs an exchange a fifth of its
+time: records and facts stay, and are looked through each time."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         if argv is not None:
             return _interrupted(out)
-        # Pressed again: while it is told nothing changes, and whatever is waited for after that is let go.
+        # A second Ctrl-C does nothing while the sentence is written, and ends the process at once after that.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         code = _interrupted(out)
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
@@ -147,7 +147,7 @@ def _left_over(unknown: list[str]) -> str:
     told = " ".join(unknown)
     if any(each.startswith("-") for each in unknown):
         return f"unknown: {told}"
-    # The library takes the arguments of a verb in one go, at the first of them.
+    # argparse takes all arguments of a verb where the first one stands: later ones are left over.
     return f"one argument too many, or apart from the others: {told}; options go before or behind all of them"
 
 

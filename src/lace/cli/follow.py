@@ -78,7 +78,7 @@ async def _follow(call: Call, telling: _Telling, make: Any) -> int:
     code = 0
     async for event in follow(make, stop=stop):
         telling.tell(event)
-        # It ends as the last try did, also where another one would have followed.
+        # The exit code is that of the last exchange, also where the next one is being waited for.
         if isinstance(event, Connected):
             code = 0
         elif isinstance(event, RoundEnded) and call.args.settled:

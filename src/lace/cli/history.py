@@ -11,7 +11,7 @@ from lace.cli.command import Call, Command
 from lace.cli.grammar import Usage, parse_count, parse_path
 from lace.cli.lakes import add_inbox
 from lace.cli.output import Output, count
-from lace.cli.policyfiles import place_of
+from lace.cli.policyfiles import write_records_named
 from lace.cli.tables import short_id, write_table
 
 if TYPE_CHECKING:
@@ -181,19 +181,11 @@ def _tell(call: Call, lace: Lace, account: Account) -> None:
         records = account.fared(Way(way))
         if records:
             out.line(f"{words}: {count(len(records), 'record')}")
-            write_some(out, lace, records, limit)
+            write_records_named(out, lace, {"count": len(records), "records": records[:limit]})
     if account.rejections:
         out.line(f"came, and rejected: {count(len(account.rejections), 'record')}")
     for each in account.rejections[:limit]:
         out.line(f"  {each.record}  {each.words} [{each.error_code}]")
-
-
-def write_some(out: Output, lace: Lace, records: tuple[str, ...], limit: int) -> None:
-    """Write the first of some records with where they belong, and how many more there are."""
-    for record in records[:limit]:
-        out.line(f"  {record}  {place_of(lace, record)}".rstrip())
-    if len(records) > limit:
-        out.line(f"  … and {len(records) - limit:,} more")
 
 
 def _tell_agreement(out: Output, agreed: Agreement, *, rules: bool) -> None:

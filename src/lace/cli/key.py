@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from lace.cli.command import Call, Command
+from lace.cli.command import Call, Command, no_arguments, verb_of_verbs
 from lace.cli.passphrases import add_passphrase, new_passphrase, open_key
 from lace.cli.tables import write_table
 from lace.errors import InputError, Missing
@@ -35,10 +35,6 @@ def _protection(parser: ArgumentParser) -> None:
 
 def _name(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the key")
-
-
-def _no_arguments(parser: ArgumentParser) -> None:
-    return None
 
 
 def _new_arguments(parser: ArgumentParser) -> None:
@@ -164,17 +160,11 @@ def _rm(call: Call) -> int:
     return 0
 
 
-def _only_verbs(call: Call) -> int:
-    raise AssertionError("a verb with verbs below it is not run itself")
-
-
-COMMAND = Command(
+COMMAND = verb_of_verbs(
     "key",
     "make and keep signing keys",
     "Keys are files that only you can read, in $LACE_KEYS or ~/.config/lace/keys.",
     ("lace key new alice", "lace key ls"),
-    _no_arguments,
-    _only_verbs,
     (
         Command(
             "new",
@@ -184,7 +174,7 @@ COMMAND = Command(
             _new_arguments,
             _new,
         ),
-        Command("ls", "list the keys", "", ("lace key ls --json",), _no_arguments, _ls),
+        Command("ls", "list the keys", "", ("lace key ls --json",), no_arguments, _ls),
         Command(
             "import",
             "keep a secret that comes from elsewhere",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-
 from lace.cli import (
     lake_converge,
     lake_erase,
@@ -16,26 +14,15 @@ from lace.cli import (
     lake_rejects,
     lake_vacuum,
 )
-from lace.cli.command import Call, Command
+from lace.cli.command import verb_of_verbs
 
-
-def _no_arguments(parser: ArgumentParser) -> None:
-    return None
-
-
-def _only_verbs(call: Call) -> int:
-    raise AssertionError("a verb with verbs below it is not run itself")
-
-
-COMMAND = Command(
+COMMAND = verb_of_verbs(
     "lake",
     "keep records by the million in a folder of tables, with Spark",
     "Other verbs read a lake as they read a store: ls, get, facts, export, verify, stat, eval, why and "
     "whynot with --lake; serve, sync and follow let one take part in exchanges. "
     "A lake needs the extra `spark`: pip install 'lace-py[spark]'.",
     ("lace lake init waters", "lace lake history --lake waters"),
-    _no_arguments,
-    _only_verbs,
     (
         *(
             each.COMMAND

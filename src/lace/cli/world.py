@@ -1,4 +1,4 @@
-"""The one place that reads the environment and the current folder.
+"""The one place that reads the current folder, and our own variables of the environment.
 
 $LACE_STORE     the lace to use          else the nearest `.lace` from here upward
 $LACE_KEYS      the folder of keys       else $XDG_CONFIG_HOME/lace/keys, else ~/.config/lace/keys

@@ -9,8 +9,8 @@ from lace.drive.observed import Observer, RecordsLeaving, RecordsLeft
 from lace.errors import StoreError
 
 LEAVING_RECORDS: Final = 4096
-"""So many records are told of at once: a history writes to the disk each time, and after a crash as many are
-in doubt."""
+"""So many records are a batch. A history writes to the disk before each, so that larger ones cost less; after
+a crash nobody knows how much of the last one has left."""
 
 
 class Departures:
@@ -28,9 +28,10 @@ class Departures:
         self._refused: StoreError | None = None
 
     def hand_out(self, record: str, size: int) -> None:
-        """Tell that a record is handed out now; nothing of it may have been.
+        """Tell that a record is handed out next; no byte of it may have been handed out before.
 
-        Where a batch was refused, neither it nor anything behind it is handed out.
+        Raises what an observer raised to keep the record's batch here: then the record, and all that follow
+        it in this response, stay as well.
         """
         if self._refused is not None:
             raise self._refused
@@ -48,10 +49,10 @@ class Departures:
         self._bytes += size
 
     def hand_out_all(self, records: Sequence[str], sizes: Sequence[int]) -> int:
-        """Tell that records are handed out now, one after the other; return how many may be.
+        """Tell that records are handed out next, one after the other; return how many of them may be.
 
-        Those before a batch that is refused belong to the one before it, which is told as left: they go out,
-        and the refusal is raised with the next ones.
+        Where an observer refuses a batch in the middle, the records before it go out, as a part of the batch
+        before; the refusal is raised when the next ones are to be handed out.
         """
         at = 0
         while at < len(records):

@@ -85,7 +85,8 @@ class ExchangeNotes:
         self._agreements: list[Agreement] = []
         self._leaving: Leaving | None = None
         self._under_way: dict[int, tuple[ExchangeNumber | None, Leaving]] = {}
-        """The batches that go together, by part, without their records; and whose number they have."""
+        """The batches that are leaving, by part: under which number of the exchange each was noted, and the
+        batch without its records."""
         self._decided: Version | None = None
         self._arrived: list[str] = []
         self._arrived_loop = 0

@@ -2,10 +2,10 @@
 
 exchange    one row each: when, through which address, how it ended, sums
 agreement   whose rules, for whose eyes; texts by id
-batch       records that fared alike, their ids in lines
-departure   what left of a batch that was about to
+batch       records that fared alike (that came, were about to leave, were held back …), an id a line
+departure   which records of a batch that was about to leave did leave
 text        lacegrams and transcripts, once for each content
-forgotten   until when what was noted is gone; there where something was forgotten
+forgotten   the time before which notes were deleted; only where some were
 """
 
 from __future__ import annotations

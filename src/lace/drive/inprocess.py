@@ -44,7 +44,6 @@ from lace.interlace import (
     InterlaceMachine,
     InterlaceResult,
     Loop,
-    LoopLimit,
     Moment,
     NeedEvaluation,
     Parted,
@@ -56,11 +55,10 @@ from lace.interlace import (
     SendRecords,
     Settings,
     StoreFailed,
-    TransferLimit,
     cause_of,
+    ending_of,
     may_serve,
     meet,
-    needs_another_loop,
     requestable,
     store_outcome,
 )
@@ -171,7 +169,7 @@ def _interlace(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
     try:
         while True:
             over_limit = _loop(parties)
-            ending = _ending(parties, over_limit)
+            ending = ending_of(parties[0].exchange, over_limit=over_limit)
             if ending is not None:
                 break
     except _Stopped as stopped:
@@ -358,21 +356,3 @@ def _store(party: Party) -> None:
             error = party.exchange.round.rejections.get(record)
             if error is not None:
                 party.tell(RecordRejected(record, error, party.exchange.round.loops))
-
-
-def _ending(parties: tuple[Party, Party], over_limit: bool) -> tuple[Cause, LaceError | None] | None:
-    """Return how the exchange ends after this loop; None where another one follows."""
-    exchange = parties[0].exchange
-    limits = exchange.agreed.terms.limits
-    if over_limit:
-        return Cause.TRANSFER_LIMIT, TransferLimit(
-            limit="max_total_transferred_bytes",
-            bound=limits.max_total_transferred_bytes,
-            seen="the next record",
-            advice="the next exchange goes on from there",
-        )
-    if not needs_another_loop(exchange):
-        return Cause.FIXED_POINT, None
-    if exchange.round.loops >= limits.max_loop_iterations:
-        return Cause.LOOP_LIMIT, LoopLimit(limit="max_loop_iterations", bound=limits.max_loop_iterations)
-    return None

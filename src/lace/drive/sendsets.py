@@ -1,18 +1,19 @@
 """Send sets as exchanges hashed them, for others like them (050, Advertise).
 
-    one follows      hashes a million advertisement records, under its source and under the peer's
-    ninety more do   begin with what that one hashed, and hold it together with it
+    the first exchange    hashes a million advertisement records, under our source and under the peer's
+    ninety more like it   begin with those hashes, and share the memory that they take
 
-The root over 100,000 advertisement records takes a third of a second, and as much again what the peer would
-make of them. Whoever exchanges again, or beside others, under the same plan says nearly the same.
+The root over 100,000 advertisement records takes a third of a second, and the same records under the peer's
+source take as long again. Exchanges under one plan, one after the other or side by side, advertise nearly the
+same.
 
 Rules of this file:
-1. What is kept are hashes and no decision: the first evaluation of an exchange decides what is in its send
-   set, and whatever else is kept is taken out before anything is said.
-2. What an exchange that goes on began with, or gave to others, stays as long as it does, whatever it weighs:
-   it holds it anyway.
-3. A peer chooses plans and fields, so what is kept beyond that is bounded, both the sets and what is in them.
-   What nobody asked for longest goes first, and what would not fit, or holds nothing, is not kept at all.
+1. What is kept are hashes and no decision. The first evaluation of an exchange decides what is in its send
+   set; records that are hashed here and not in it are taken out before anything is said to the peer.
+2. A set that an exchange under way began with, or gave to others, can be found here as long as that exchange
+   lasts, however large it is: the exchange has it in memory anyway.
+3. Sets of exchanges that are over are bounded, in number and in size, because peers choose plans and fields.
+   The one that was asked for longest ago goes first, and one that is too large, or empty, is not kept at all.
 4. How soon a first block comes tells a peer whether somebody under its plan was here lately, and no more.
 5. What a removed record claimed stays in memory until its set is made anew, or goes.
 """
@@ -45,7 +46,7 @@ class SendSets:
         """With the weight of each."""
         self._weight = 0
         self._held: WeakValueDictionary[Subject, Hashed] = WeakValueDictionary()
-        """What is kept, and what exchanges hold that go on."""
+        """All sets that are kept, and those that exchanges under way hold."""
         self._lock = Lock()
 
     def find(self, subject: Subject) -> Hashed | None:
@@ -57,7 +58,7 @@ class SendSets:
             return found
 
     def share(self, subject: Subject, hashed: Hashed | None) -> None:
-        """Take what an exchange hashed that goes on, in the place of what was there under its plan."""
+        """Take the hashes of an exchange that goes on, in the place of those that were here for its plan."""
         if hashed is not None and hashed.ids:
             with self._lock:
                 self._drop(subject)
@@ -65,7 +66,7 @@ class SendSets:
             self.keep(subject, hashed)
 
     def keep(self, subject: Subject, hashed: Hashed | None) -> None:
-        """Take what an exchange hashed that is over, in the place of what was there, where it can be kept."""
+        """Take the hashes of an exchange that is over, in the place of others, where there is room."""
         weight = 0 if hashed is None else hashed.weight
         if hashed is None or not 0 < weight <= self._most:
             return

@@ -22,10 +22,10 @@ from lace.text import RecordId
 MANY: Final = 64
 """From so many records on, making a segment of them costs less than facts one by one."""
 TOGETHER: Final = 1024
-"""So many records are made a segment at a time, or those of so many bytes, and no more are held."""
+"""So many records make a segment, or fewer that have `EXPECTED_BYTES`: no more are in memory at a time."""
 EXPECTED_BYTES: Final = 16 << 20
-"""So many bytes of records are kept from storing them to reading their facts; others are read again. A
-response may bring a gigabyte."""
+"""So many bytes of records that were just stored are kept until their facts are wanted; beyond that, they are
+read from the store again. A response may bring a gigabyte."""
 
 
 class StoreSnapshots:
@@ -36,7 +36,7 @@ class StoreSnapshots:
         self._version: Version | None = None
         self._database = Database()
         self._excerpt: Excerpt | None = None
-        """What is held, or will be; None until somebody says what he reads."""
+        """Which facts are held, or will be; None until an exchange says what it reads."""
         self._snapshot: Snapshot | None = None
         self._have: GrowingSet[str] = GrowingSet()
         self._expected: dict[str, Record] = {}
@@ -55,10 +55,10 @@ class StoreSnapshots:
         return self._have.version()
 
     def narrow(self, excerpt: Excerpt) -> None:
-        """Be told what somebody reads: nothing else is held while nobody reads more.
+        """Take note of which facts an exchange reads; only these are held while no exchange reads others.
 
-        Who does is given everything, and that once: a peer whose rules change again and again must not have
-        the store read as often.
+        Once one does, all facts are loaded, and not just those that it reads: a peer whose rules change again
+        and again would otherwise have the store read each time.
         """
         if self._excerpt is None:
             self._excerpt = excerpt
@@ -84,7 +84,7 @@ class StoreSnapshots:
         # Whatever fails from here on leaves nothing to go on from, and the next one reads everything again.
         self._snapshot = None
         if before is not None and self._catch_up():
-            # What came is told by the database's own versions, to whoever evaluated an earlier one.
+            # Nothing is said about what came: an evaluation compares the versions of the database.
             later = before.next(records=self._database, runtime=runtime, advertised=advertised)
         else:
             self._load()

@@ -223,9 +223,9 @@ class EmbeddedEvaluation:
         self._ready = False
         """Whether every table that the program reads has been made."""
         self._readings: dict[tuple[Predicate, int | None], Reading] = {}
-        """By the relation, and the position of the name under which it gained something."""
+        """What the program reads of relations that gained rows, by relation and position of the name."""
         self._most_given: int | None = None
-        """No more base facts than this are read, as far as they have been counted."""
+        """An upper bound for the base facts that are read; None before they were counted."""
         if outcome is None:
             self._driving = Driver(prepared, self._relations)
             self._check_base(budget, derived=False)
@@ -234,7 +234,7 @@ class EmbeddedEvaluation:
 
     @cached_property
     def _relations(self) -> Relations:
-        """The facts, apart from those of the database; whoever only counts answers never needs them."""
+        """This evaluation's own fork of the facts, made when more is asked for than the number of answers."""
         return self._over.fork()
 
     def _driver(self) -> Driver:
@@ -278,7 +278,7 @@ class EmbeddedEvaluation:
             latest = EmbeddedResult(self._driver, self._outcome)
             known = ref(latest)
             self._versions.append(known)
-            # Last: whoever is interrupted before that leaves no version that is not noted.
+            # Last: an interruption before this line must not leave a version that is not in `_versions`.
             self._latest = known
             if len(self._versions) > self._most_versions:
                 self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
@@ -315,7 +315,7 @@ class EmbeddedEvaluation:
     ) -> EmbeddedResult | None:
         """Go on to a later version of the database, change other facts, and take relations handed over.
 
-        None where the facts are not those that this runs over, and more: then nothing was done.
+        None where `records` is not a later version of the facts that this runs over; then nothing was done.
         """
         if not isinstance(records, DatabaseVersion):
             return None
@@ -339,9 +339,10 @@ class EmbeddedEvaluation:
             raise
 
     def _told(self, handed: Mapping[Predicate, Handed], more: bool) -> dict[Predicate, Handed]:
-        """Return what is handed over and was not the last time; what is not handed over any more is empty.
+        """Return the relations that differ from what was handed over last; one that is missing now is empty.
 
-        `more` says that other facts come as well. They may name records that a view was looked through for.
+        `more` says that other facts come as well: they may name records that a view shows and that had no
+        position until now, so such a view is taken again.
         """
         incomplete: dict[Predicate, Handed] = {}
         texts = len(self._relations.dictionary)
@@ -372,7 +373,7 @@ class EmbeddedEvaluation:
             if not self._reading(growth).read:
                 put.append(growth.predicate)
         if deleted or put or handed:
-            # What is only added to can be cut back to its marks; what is taken away or put in must be held.
+            # Additions are undone by cutting tables back to their marks; all else needs the earlier tables.
             before = self._relations.version()
             changed += [*deleted, *handed]
         for predicate in changed:
@@ -384,7 +385,7 @@ class EmbeddedEvaluation:
                 version.keep(changed)
         self._latest = _nobody
         if not self._ready:
-            # What is made while something is added would not know which of its rows are new.
+            # Made now: a table that is made in the middle of an addition could not tell which rows are new.
             for component in self._prepared.components:
                 for source in component.reads:
                     self._relations.at(source)

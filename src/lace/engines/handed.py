@@ -142,7 +142,7 @@ class Difference:
 
 
 def views_last(handed: Mapping[Predicate, Handed]) -> dict[Predicate, Handed]:
-    """Return what is handed over in the order in which it is taken: what comes may name records of a view."""
+    """Return what is handed over with views last: other relations may bring records that a view looks for."""
     return dict(sorted(handed.items(), key=lambda each: isinstance(each[1], View)))
 
 
@@ -154,7 +154,7 @@ def take(
     before: Taken | None,
     marks: Marks,
 ) -> Difference:
-    """Make a relation what is handed over; before that it was what is given as `before`."""
+    """Make a relation hold what is handed over now; `before` is what was taken the last time."""
     rows, rest, texts = _parts(relations.dictionary, over, given, predicate, before)
     taken = Taken(given, rows, texts)
     known = None if before is None else before.rows
@@ -188,8 +188,8 @@ def _parts(
         return None, [placed[placed != UNKNOWN]], len(dictionary)
     if not found.missing:
         return rows, [], None
-    # What only this evaluation was told of may hold some of them. Where those from before stay, the later
-    # texts are enough.
+    # Records that the database does not know may be texts that only this evaluation has. Where the same view
+    # was taken before, only texts that came since are looked through.
     looked = 0
     if before is not None and before.given is given and before.rows is not None:
         looked = (before.texts or 0) if rows.goes_on_from(before.rows) else 0

@@ -61,8 +61,8 @@ def _by_lower_halves(numbers: Ids) -> Rows:
 class _Halves:
     """A stretch of a column ordered by the lower halves of its values: enough for asking one at a time.
 
-    Few values have the same lower half, so the rows of one stand among few others. Whoever asks for many
-    values at once goes on from here to the whole order.
+    Few values have the same lower half, so the rows of one value are found among few others. The whole order
+    is made from this one, once many values are asked for at once.
     """
 
     __slots__ = ("_start", "_starts", "_value", "most", "order")
@@ -186,7 +186,7 @@ class _Run:
         return [] if begin == end else self.order[begin:end].tolist()
 
     def finder(self) -> Callable[[int], list[int]]:
-        """Return what finds the rows of one value; who comes first makes do with the halves."""
+        """Return what finds the rows of one value: by halves the first time, then by the whole order."""
         if self._part is not None and self._halves is None:
             halves = self._halves = _Halves(self._part, self._start)
             if halves.most <= FEW_AMONG:

@@ -18,10 +18,10 @@ Numbers = NDArray[np.int64]
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)  # the golden ratio in 64 bits, as a signed integer
 _MASK = (1 << 64) - 1
 _HALF = 1 << 63
-"""Added before the mask and taken off after it, an integer wraps as a signed one of 64 bits does."""
+"""`((n + _HALF) & _MASK) - _HALF` is n as a signed integer of 64 bits, wrapped around as numpy wraps it."""
 
 MOST_VALUES = 64
-"""Values of a column are marked in a list of all texts while there are at most so many for each row."""
+"""Whether a column repeats a text is looked at while there are at most so many texts for each row."""
 
 
 class RowKeys:

@@ -156,14 +156,14 @@ class Reading(NamedTuple):
 
     sources: frozenset[Source]
     read: bool
-    """Whether it reads it as it is; elsewhere it looks at it through a view, or not at all."""
+    """True where it reads the relation itself; False where only through a view, or not at all."""
 
 
 class PreparedProgram:
     """A program and what it reads; its components are prepared when something runs rule by rule."""
 
     def __init__(self, program: RelationProgram) -> None:
-        # The components and not the program: who holds this does not hold that.
+        # The components alone, so that this does not keep the whole program in memory.
         self.plain = program.components
         self.heads = tuple([p for component in self.plain for p in component.predicates])
         """What the components derive, lowest first."""
@@ -208,16 +208,17 @@ class PreparedProgram:
 
     @cached_property
     def base(self) -> frozenset[Source]:
-        """What it reads of base predicates, without what is a part of another: their facts are counted.
+        """What it reads of base predicates; these are the facts that the limit of base facts counts.
 
-        What is under other names does not count. An engine may hold no more than is read, and where one stops
-        must not tell what it holds for others.
+        A source that is a part of another one is left out, so that no fact counts twice. Facts under names
+        that the program does not read do not count either: an engine may hold some for others, and where a
+        program stops must not tell that.
         """
         read = {source_of(scan, self._heads) for scan in self.scans if scan.predicate not in self._heads}
         return frozenset(each for each in read if not read & _wider(each))
 
     def most_base(self, size: Callable[[Predicate], int]) -> int:
-        """Return a number that the facts of `base` do not pass, from the sizes of whole relations."""
+        """Return an upper bound for the number of facts in `base`, from the sizes of whole relations."""
         return sum([scans * size(predicate) for predicate, scans in self.reads.items()])
 
     @cached_property
@@ -255,7 +256,7 @@ class PreparedProgram:
 
     @cached_property
     def _plain(self) -> frozenset[Source]:
-        """What the program reads as it is, and views; anything else it sees through a view or not at all."""
+        """Relations that the program reads themselves, views included, and not only through a view."""
         read = {source for component in self.components for source in component.reads}
         views = {Source(source.view) for source in read if source.view is not None}
         return frozenset(views | {source for source in read if source.view is None})

@@ -125,7 +125,7 @@ class _Order(NamedTuple):
     counts: Rows
 
     def widest(self, own: _Side, size: int) -> _Order:
-        """Return it with one row for each item: of two in one order, one reaches all that the other does."""
+        """Return it with one row for each item: the longest stretch, which holds those of its other rows."""
         if own.single():
             return self
         most = np.zeros(size, np.int64)
@@ -213,7 +213,8 @@ def _counted(
     most, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.maximum.at(most, items, counts)
     np.add.at(total, items, counts)
-    # One row holds all others of an item, or already more than anybody asks: nothing can stand twice there.
+    # An item is in doubt where several of its rows have others before them, which may be the same ones, and
+    # none of these rows alone has more than the bound of the test.
     unsure = np.zeros(size, np.bool_)
     unsure[wanted] = True
     unsure &= (most < total) & (most <= min(test.bound, 1 << 62))

@@ -191,7 +191,7 @@ class Relations:
         if table in self._owned:
             return table
         if table.is_in(self.dictionary):
-            # The owner of the facts goes on where they stand; whoever only adds to them makes other room.
+            # The database goes on in the same columns; a fork of it adds rows to columns of its own.
             copy = table.copy(self.dictionary, room=not self.dictionary.is_fork)
         else:
             copy = table.brought_to(self.dictionary)
@@ -328,7 +328,7 @@ class Relations:
     def _changed(self, marks: Marks | None) -> None:
         self.changes += 1
         if marks is None:
-            # Who marks nothing goes on from nothing: what views show is looked at anew.
+            # Without marks nobody knows which rows are new, so what views show is worked out again.
             self._seen.clear()
             self._forget()
 

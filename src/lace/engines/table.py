@@ -38,28 +38,28 @@ class Table:
         self.arity = arity
         self.dictionary = dictionary
         self.lineage: object = object()
-        """What it has in common with the tables that it took the place of while it only grew."""
+        """The same object in every table that took the place of an earlier one and only added rows to it."""
         self.origin: object = None
-        """The lineage of another's table of which it holds the first rows and nothing else."""
+        """The lineage of a table elsewhere, where the rows here are the first rows of that one."""
         self.size = 0
         self.rounds: list[int] = []
         """Where each round of the fixpoint that derived the rows ended."""
         self.base = 0
-        """So many rows are kept as columns only; it never goes back."""
+        """So many rows are kept as columns only; this number never gets smaller."""
         self._grown: list[tuple[int, int]] = []
         """When it grew, and how many rows it had before."""
         self._columns: list[Ids] = [np.empty(0, np.int32) for _ in range(arity)]
         self._filled = 0
         self._row_keys = RowKeys(arity)
         self._keyed = 0
-        """So many rows are in the keys; rows that are known to be distinct go in when somebody asks."""
+        """So many rows are in `_row_keys`; rows that are known to be distinct go in when it is needed."""
         self._model: tuple[Table, int] | None = None
-        """What this is a copy of, and how many rows that had as columns: while it has no more, its keys may
-        serve here too."""
+        """The table that this is a copy of, and its `base` when the copy was made. While its `base` is still
+        that number, its keys are those of the rows here and are copied instead of being made again."""
         self._domain = 0
-        """No row kept as columns holds a text as new as this."""
+        """Rows that are in columns hold only texts whose positions in the dictionary are below this one."""
         self._zones: list[tuple[int, int]] = []
-        """Texts (newer than all) that the first so many rows do not hold, each time that the first grew."""
+        """Each time that `_domain` grew, what it was, and how many rows there were: all lie below it."""
         self._column_indexes: dict[int, ColumnIndex] = {}
         self._listing: Ids = np.empty(0, np.int32)
         self._listed = 0
@@ -122,7 +122,7 @@ class Table:
         self._settle()
         few = len(columns[0]) <= TAIL_ROWS < self.base and self.arity > 1
         if (few or self._keyed < self.base) and self._all_later(columns):
-            # None of them is here: compared with each other, and with what is when somebody asks.
+            # None of them is here already: they are compared with each other now, and go into the keys later.
             before = self.size
             self.add_distinct(distinct(columns, len(self.dictionary)))
             return self.size - before
@@ -149,7 +149,8 @@ class Table:
     def go_on_as(self, other: Table) -> None:
         """Become the rows of a table that begins with these and holds the same positions; none is copied."""
         columns, zones = other.columns(), list(other._zones)
-        # From here on nothing is called: whoever fails before that has no columns of another to write to.
+        # From here on nothing is called that could fail: a table that is left half way through this would add
+        # its own rows to the columns of the other one.
         self._columns = columns
         self._domain, self._zones = other._domain, zones
         self._filled = self.base = other.size
@@ -216,7 +217,7 @@ class Table:
         return self._domain
 
     def first_row_with(self, text: int) -> int:
-        """Return a number such that no row before it holds this text or a newer one."""
+        """Return the number of a row before which no row holds this text or a newer one."""
         if text >= self.domain:
             return self.size
         at = bisect_right(self._zones, (text, self.size)) - 1
@@ -453,8 +454,8 @@ class Table:
     def copy(self, dictionary: Dictionary, *, room: bool = False) -> Table:
         """Return a table that can grow apart from this one, over a dictionary that holds its texts.
 
-        With `room` it takes the place of this one, and grows where this one would have: one copy may, and
-        nothing is added to this one from then on.
+        With `room` the copy takes the place of this table and gets the spare room at the end of its columns.
+        Only one copy may do so, and nothing may be added to this table afterwards.
         """
         other = Table(self.arity, dictionary)
         other.size, other.rounds = self.size, list(self.rounds)
@@ -477,7 +478,7 @@ class Table:
 
     def first(self, size: int, rounds: int = 0) -> Table:
         """Return a table of the first rows and rounds only: this one, where it holds nothing else."""
-        # Whoever adds may have been interrupted anywhere: what was half done counts as more.
+        # An addition may have been interrupted anywhere: rows that are only half added have to go as well.
         whole = self.size == size == self.base + len(self._tail) and self._filled <= size
         if whole and len(self.rounds) == rounds:
             return self

@@ -21,7 +21,6 @@ from lace.text import is_nfc
 
 INTERLACE: Final = "/interlace"
 DEFAULT_PORTS: Final = {"tcp": 4790, "ws": 80, "wss": 443}
-WEBSOCKET: Final = frozenset({"ws", "wss"})
 
 # PROFILE section 10: "Host names are letters, digits, inner hyphens and dots; digits and dots alone must be
 # IPv4".

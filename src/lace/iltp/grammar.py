@@ -128,11 +128,11 @@ class StreamLimits:
     block_bytes: int = 64 * 1024 * 1024
     """The fact lines of one block with their LFs (050: max fact block size)."""
     opening_bytes: int | None = None
-    """The same for the first two blocks of a direction, setup and hello: whoever says no more is anybody.
-    None is no other limit than that of all blocks."""
+    """The same for the first two blocks of a direction, setup and hello: before they are over, the peer may
+    be anybody. None leaves them the limit of all blocks."""
     block_facts: int = 1_100_000
-    """The facts of one block: more than the requests that fit into the largest one. Shorter lines would take
-    ten times their bytes when they become facts."""
+    """The facts of one block. No block of requests has as many; a block of shorter lines could have more, and
+    would take ten times its bytes in memory."""
 
 
 LIMITS: Final = StreamLimits()

@@ -82,7 +82,7 @@ from lace.interlace.limits import (
     OversizedBlock,
     TransferLimit,
 )
-from lace.interlace.machine import InterlaceMachine, needs_another_loop
+from lace.interlace.machine import InterlaceMachine
 from lace.interlace.meeting import Met, Parted, meet
 from lace.interlace.merkle import EMPTY, SortedEntries, make_entry, merkle_root
 from lace.interlace.own import OwnAdvertisements
@@ -96,6 +96,7 @@ from lace.interlace.reconcile import MalformedSummary, RootMismatch
 from lace.interlace.request import requestable
 from lace.interlace.result import Cause, InterlaceResult
 from lace.interlace.settings import BadSettings, Dice, Link, Settings
+from lace.interlace.settle import ending_of, needs_another_loop
 from lace.interlace.setup import (
     BadResource,
     MalformedModule,
@@ -149,7 +150,7 @@ __all__ = [
     "StoreRecord", "StreamFailed", "Summary", "Terms", "Ticks", "TimeOver", "TransferLimit", "Unchecked",
     "VerifierMismatch", "Wake",
     "advertisement_digest", "advertisement_facts", "block_size", "canonical_setup", "cause_of",
-    "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
+    "ending_of", "is_proof", "make_claims", "make_entry", "make_proof", "make_receipt", "may_serve", "meet",
     "meet_schemas", "merkle_root", "named_record", "named_records", "nanoseconds",
     "needs_another_loop", "negotiate", "parse_block", "prefix_of", "proof_digest", "read_block",
     "read_hello", "requestable", "store_outcome", "told_error", "write_advertisement", "write_block",

@@ -1,9 +1,9 @@
 """What the peer advertises and the store has not got, from look to look (050, Evaluate request set).
 
 Rules of this file:
-1. While a store only gains records, what is missing was missing at the last look, or is advertised since. A
-   store that lost something, or cannot say, is asked about everything that is advertised.
-2. This is about which records are here, and no decision: `MayRequest` is asked by whoever requests.
+1. While a store only gains records, only what was missing at the last look, or was advertised since, can be
+   missing now. A store that lost something, or cannot say, is asked about everything that is advertised.
+2. Nothing is decided here about what may be requested: `request.py` asks `MayRequest`.
 """
 
 from __future__ import annotations

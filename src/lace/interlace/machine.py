@@ -19,7 +19,6 @@ from lace.errors import LaceError, LocalProtocolError
 from lace.interlace import advertise, hello, request, setup, stir, transfer
 from lace.interlace.blocks import block_size, check_size, read_block
 from lace.interlace.ends import (
-    LoopLimit,
     OutOfPhase,
     OutOfTurn,
     PeerLost,
@@ -79,12 +78,13 @@ from lace.interlace.events import (
     Unchecked,
     Wake,
 )
-from lace.interlace.limits import ExchangeLimits, TransferLimit
+from lace.interlace.limits import ExchangeLimits
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.patience import Patience
 from lace.interlace.phases import BUSY, NEXT, Phase
 from lace.interlace.result import Cause
 from lace.interlace.settings import Settings
+from lace.interlace.settle import ending_of
 from lace.interlace.state import Epoch, Exchange
 from lace.record import Record
 from lace.text import Tai
@@ -387,25 +387,12 @@ class InterlaceMachine:
         exchange = self._exchange
         if self.phase is not Phase.SETTLE or not transfer.is_settled(exchange.loop):
             return []
-        if exchange.loop.over_limit:
-            bound = exchange.agreed.terms.limits.max_total_transferred_bytes
-            error = TransferLimit(
-                limit="max_total_transferred_bytes",
-                bound=bound,
-                seen="the next record",
-                advice="the next exchange goes on from there",
-            )
-            self._ending = (Cause.TRANSFER_LIMIT, error)
-            return [ExchangeOver()]
-        if needs_another_loop(exchange):
-            bound = exchange.agreed.terms.limits.max_loop_iterations
-            if exchange.round.loops >= bound:
-                # PROFILE 9: "Past the loop limit the exchange closes at the loop's end".
-                self._ending = (Cause.LOOP_LIMIT, LoopLimit(limit="max_loop_iterations", bound=bound))
-                return [ExchangeOver()]
+        end = ending_of(exchange, over_limit=exchange.loop.over_limit)
+        if end is None:
             return [Renewal() if exchange.next_module else AnotherLoop()]
-        self._ending = (Cause.FIXED_POINT, None)
-        return [RoundOver() if exchange.settings.stays_open and not exchange.finishing else ExchangeOver()]
+        self._ending = end
+        goes_on = exchange.settings.stays_open and not exchange.finishing
+        return [RoundOver() if goes_on and end[0] is Cause.FIXED_POINT else ExchangeOver()]
 
     def _another_loop(self, event: AnotherLoop, before: Phase) -> Step:
         return [*advertise.begin_loop(self._exchange)]
@@ -461,21 +448,6 @@ class InterlaceMachine:
         if before is Phase.PREPARE and isinstance(event, EvaluationFailed):
             raise PreparedPolicyRefused(reason=str(event.error)) from event.error
         raise event.error
-
-
-def needs_another_loop(exchange: Exchange) -> bool:
-    """Tell whether a loop was not the last one of its round; both sides come to the same answer.
-
-    PROFILE 9: "Another loop follows whenever a request block of the loop was not empty, or when `SelectHave`
-    of either operand depends on advertisement facts … and either side's advertisements differ from its last
-    loop's"; "where an operand mentions `TickTAI` and it would change, another loop follows."
-    """
-    agreed, loop = exchange.agreed, exchange.loop
-    if loop.requested_any:
-        return True
-    if agreed.plan.select_have_uses_advertisements and (loop.own_differs or agreed.advertised.differs):
-        return True
-    return agreed.reads_ticks and agreed.ticks.shared != agreed.ticks.current
 
 
 HANDLERS: Final[dict[type[Event], Callable[[InterlaceMachine, Any, Phase], Step]]] = {

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from lace.pipeline.exchange.summary import BadSummary, Partition, Subject, Summary, read_summary
     from lace.pipeline.guests import Frame, Session
     from lace.pipeline.intake.follow import FollowReport, NothingToFollow, NotOverConnect, follow
-    from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
+    from lace.pipeline.intake.outcome import IngestProgress, IngestReport
+    from lace.pipeline.intake.run import ingest
     from lace.pipeline.intake.sources import CannotIngest, SourceChanged
     from lace.pipeline.lake.erase import Erased, allow, erase
     from lace.pipeline.lake.fsck import Finding, Health, fsck
@@ -121,7 +122,8 @@ _ROOMS = {
     "lace.pipeline.guests": ("Frame", "Session"),
     "lace.pipeline.datasource": ("BadReadOption", "OnlyRead", "register_format"),
     "lace.pipeline.intake.follow": ("FollowReport", "NothingToFollow", "NotOverConnect", "follow"),
-    "lace.pipeline.intake.run": ("IngestProgress", "IngestReport", "ingest"),
+    "lace.pipeline.intake.outcome": ("IngestProgress", "IngestReport"),
+    "lace.pipeline.intake.run": ("ingest",),
     "lace.pipeline.intake.sources": ("CannotIngest", "SourceChanged"),
     "lace.pipeline.lake.erase": ("Erased", "allow", "erase"),
     "lace.pipeline.lake.fsck": ("Finding", "Health", "fsck"),

@@ -25,7 +25,8 @@ from typing import IO, TYPE_CHECKING, Final, Literal, overload
 from lace.errors import LimitExceeded, Unavailable
 from lace.facts import ALL_FACTS, Excerpt, FactColumns, Segment
 from lace.pipeline.intake.known import KnownIds
-from lace.pipeline.intake.run import IngestReport, ingest
+from lace.pipeline.intake.outcome import IngestReport
+from lace.pipeline.intake.run import ingest
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.store import LakeStore
 from lace.pipeline.tables import RECORD_TABLES
@@ -57,7 +58,7 @@ HOLD_FILE: Final = "inbox.lock"
 MOST_RESIDENT: Final = 32_000_000
 """So many facts of a lake a live exchange holds, unless more are allowed: some three million records."""
 IN_TABLES: Final = StoreRecordId(0)
-"""The number of a record that arrives and is in the tables already: nobody looks its row up for that."""
+"""Stands for the number of a record that arrives and is in the tables already, which is not looked up."""
 
 
 class NoInbox(Unavailable):

@@ -128,11 +128,6 @@ FACT_TABLES: Final = {
 """Where the facts of each record predicate stand, and in which columns."""
 
 
-def arrow_schema(table: str) -> pa.Schema:
-    """Return a table's columns as Arrow has them."""
-    return TABLES[table].schema
-
-
 def spark_schema(table: str) -> StructType:
     """Return a table's columns as Spark has them."""
     from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType

@@ -74,9 +74,10 @@ from lace.policy.plan import (
 )
 from lace.policy.provenance import Authored, SourceMap
 from lace.policy.reasons import Held, Reasons
+from lace.policy.resident import Resident, Running
 from lace.policy.restriction import Restriction, read_restriction, restrict_like
 from lace.policy.scope import OWN, Generated
-from lace.policy.snapshot import NotOfSnapshot, Resident, Running, Snapshot
+from lace.policy.snapshot import NotOfSnapshot, Snapshot
 
 __all__ = [
     "MAY_REQUEST", "MAY_SEND", "MERGED_SELECT_ADVERTISED", "MERGED_SELECT_HAVE", "NOTHING_EXPOSED",

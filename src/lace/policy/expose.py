@@ -35,9 +35,11 @@ from lace.datalog import (
 )
 from lace.errors import LimitExceeded, PolicyError
 from lace.facts import CAN_QUERY_RECORD, Fact, QueryFacts, View, full_view, query_view
+from lace.policy.following import Following
 from lace.policy.module import Module, check_selector, read_module
+from lace.policy.resident import is_handing
 from lace.policy.scope import Generated, private, rename_rule, scope_rules
-from lace.policy.snapshot import Following, Given, Snapshot, is_handing
+from lace.policy.snapshot import Given, Snapshot
 
 EXPOSE: Final = "expose"
 WATCHED: Final = 64

@@ -27,20 +27,22 @@ from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, Result
 from lace.errors import LimitExceeded
 from lace.facts import Predicate, Values, View, check_view
 from lace.policy.extent import Extent
+from lace.policy.following import Following
 from lace.policy.lower import MAY_REQUEST, MAY_SEND, Lowered, Precompiled
 from lace.policy.module import FlatRules
 from lace.policy.peerreasons import PeerReasons
 from lace.policy.plan import ExchangePlan, make_plan
 from lace.policy.reasons import Reasons
+from lace.policy.resident import Handed, rows_since
 from lace.policy.restriction import Restriction
 from lace.policy.scope import Generated
-from lace.policy.snapshot import Following, Given, Handed, Snapshot, rows_since
+from lace.policy.snapshot import Given, Snapshot
 from lace.text import PlanId
 
 NOTHING_EXPOSED: Final = "nothing is exposed to this peer"
 
 LOOKED_UP: Final = 16
-"""One record is looked up in the time in which so many become texts where all of them do."""
+"""Looking up one record takes as long as making texts of so many, where all of them are made texts."""
 
 SECONDS: Final = 10.0
 """For each operand, where a clock is given: a peer waits 30 s, and both must be done well before."""
@@ -98,7 +100,7 @@ class Extension(Extent[str]):
     def __iter__(self) -> Iterator[str]:
         if "all" in self.__dict__:
             return iter(self.all)
-        # Who walks through them once, or makes a set of his own, needs none that is kept here.
+        # Walked through once, or copied into another set: no reason to keep all texts here.
         return iter([values[0] for values in self._result.lookup(self._predicate, (None,))])
 
     def __contains__(self, record: object) -> bool:

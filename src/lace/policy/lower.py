@@ -45,7 +45,6 @@ from lace.policy.scope import Generated, scope_rules, scoped
 
 MAY_SEND: Final = Predicate("MaySend", 1)
 MAY_REQUEST: Final = Predicate("MayRequest", 1)
-EXPORTS: Final = (SELECT_HAVE, SELECT_ADVERTISED)
 
 _SCOPE_LETTER: Final[dict[Gate, str]] = {"send": "s", "request": "r"}
 _GENERATED_BY: Final = "040-lowering"

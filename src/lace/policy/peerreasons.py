@@ -17,8 +17,10 @@ from lace.algebra import Budget
 from lace.datalog import Explainer, Proof, WhyNot, compile_program
 from lace.engines import Database
 from lace.facts import GATED, Fact, View
+from lace.policy.following import Following
 from lace.policy.lower import Lowered
-from lace.policy.snapshot import Following, Given, Handed, Snapshot
+from lace.policy.resident import Handed
+from lace.policy.snapshot import Given, Snapshot
 
 
 class PeerReasons:

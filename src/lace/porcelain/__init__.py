@@ -34,7 +34,8 @@ from lace.porcelain.keys.file import (
 )
 from lace.porcelain.keys.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.keys.ring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import BlobStaysBare, Choices, Details, HalfAPlace, Lace, NoStoreFile, new_secret
+from lace.porcelain.lace import Choices, Lace, NoStoreFile
+from lace.porcelain.making import BlobStaysBare, Details, HalfAPlace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.reference import (
     AmbiguousId,

@@ -1,43 +1,37 @@
 """A Lace: one store of records, and what people do with it.
 
 Rules of this file:
-1. Clock and dice are read here and nowhere below: the time of a new record, the randomness of a signature.
-2. Whatever names a record may be an id, the beginning of one, or `//group//app//name` for the newest there.
+1. Whatever names a record may be an id, the beginning of one, or `//group//app//name` for the newest there.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self, TypedDict, Unpack, overload
+from typing import BinaryIO, Literal, Self, TypedDict, Unpack, overload
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
 from lace.porcelain.arguments import (
     check_choice,
-    check_data,
     check_limit,
     check_many,
     check_options,
-    check_pairs,
     check_reference,
-    check_secret,
     check_sources,
     check_store,
     check_target,
-    check_text,
     check_view,
     read_conditions,
-    read_link,
 )
 from lace.porcelain.clock import now_tai
 from lace.porcelain.exchanging import Exchanging
 from lace.porcelain.files import check_path
 from lace.porcelain.formats import TABLE_FORMATS
+from lace.porcelain.making import Details, make_record
 from lace.porcelain.place import history_file, imports_folder, make_place, store_file
 from lace.porcelain.reference import ShortId, choose, parse_reference
 from lace.porcelain.streams.export import ExportReport, Target, record_pieces, write_pieces
@@ -55,8 +49,8 @@ from lace.porcelain.table import (
     type_condition,
 )
 from lace.porcelain.times import parse_time
-from lace.record import Blob, Plex, Record, RecordLimits, Seal, make_blob, make_plex, make_seal, parse_record
-from lace.signing import AUX_BYTES, SECRET_BYTES, Secret
+from lace.record import Blob, Plex, Record, RecordLimits, Seal, parse_record
+from lace.signing import Secret
 from lace.stores import (
     MemoryStore,
     Progress,
@@ -69,23 +63,7 @@ from lace.stores import (
     Verification,
     find_sources,
 )
-from lace.text import RecordId, is_foreign_record_id
-
-LINK_HEADER: Final = "+Link"
-
-
-class HalfAPlace(InputError):
-    """A record with a part of a coordinate."""
-
-    code = "lace/place"
-    text = "group, app and name go together: {missing} is missing; leave all three out for a bare Blob"
-
-
-class BlobStaysBare(InputError):
-    """Headers or a signature for a record without a place."""
-
-    code = "lace/bare-blob"
-    text = "a bare Blob has no {what}: give group, app and name as well"
+from lace.text import RecordId
 
 
 class NoStoreFile(InputError):
@@ -95,22 +73,6 @@ class NoStoreFile(InputError):
     text = (
         "{where} is no store file, and a backup copies one: export the records, or copy the files of a lake"
     )
-
-
-def new_secret() -> Secret:
-    """Make a signing secret out of fresh randomness."""
-    return Secret(secrets.token_bytes(SECRET_BYTES))
-
-
-class Details(TypedDict, total=False):
-    """What a record with a place says besides."""
-
-    tai: str | None
-    """Its time: TAI text, or a time that people type; None is now."""
-    extra: Iterable[tuple[str, str]]
-    """Other headers: pairs of name and value."""
-    links: Iterable[str | tuple[str, str]]
-    """What it links to: a target, or (data, target)."""
 
 
 class Choices(TypedDict, total=False):
@@ -256,7 +218,7 @@ class Lace(Exchanging):
         **details: Unpack[Details],
     ) -> Record:
         """Make a record without storing it: a Blob, with a place a Plex, signed a Seal."""
-        return self._make(data, {"group": group, "app": app, "name": name}, sign, details)
+        return make_record(data, (group, app, name), sign, details, self.find)
 
     @overload
     def put(self, data: bytes) -> Blob: ...
@@ -294,35 +256,9 @@ class Lace(Exchanging):
         **details: Unpack[Details],
     ) -> Record:
         """Make a record, store it and return it when it is durable."""
-        record = self._make(data, {"group": group, "app": app, "name": name}, sign, details)
+        record = make_record(data, (group, app, name), sign, details, self.find)
         self.store.put(record)
         return record
-
-    def _make(
-        self, data: bytes, place: dict[str, str | None], sign: Secret | None, details: Details
-    ) -> Record:
-        check_options(details, {*Details.__annotations__, *place, "sign"})
-        check_data(data)
-        check_secret(sign)
-        links, tai = details.get("links", ()), details.get("tai")
-        check_many("links", links, "a list of targets, or of pairs (data, target)")
-        headers = [
-            *check_pairs(details.get("extra", ())),
-            *((LINK_HEADER, self._link(link)) for link in links),
-        ]
-        given = {part: text for part, text in place.items() if text is not None}
-        if not given:
-            for what, bare in (("headers", headers), ("time", tai), ("signature", sign)):
-                if bare:
-                    raise BlobStaysBare(what=what)
-            return make_blob(data)
-        if missing := [part for part in place if part not in given]:
-            raise HalfAPlace(missing=missing[0])
-        for part, text in given.items():
-            check_text(part, text)
-        time = now_tai() if tai is None else parse_time(tai, now_tai())
-        plex = make_plex(given["group"], given["app"], given["name"], time, data, headers)
-        return plex if sign is None else make_seal(plex, sign, secrets.token_bytes(AUX_BYTES))
 
     def put_records(self, records: Iterable[Record]) -> list[Stored]:
         """Store records in one commit, all or none."""
@@ -499,12 +435,6 @@ class Lace(Exchanging):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _link(self, link: str | tuple[str, str]) -> str:
-        data, target = read_link(link)
-        # 020: unsupported record hash formats may appear in record-link targets.
-        named = target if is_foreign_record_id(target) else self.find(target)
-        return f"{data} {named}" if data else named
 
 
 def _place(target: str | Path | BinaryIO) -> Path | BinaryIO:

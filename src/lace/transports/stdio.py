@@ -62,8 +62,8 @@ async def connect(address: Address = STDIO, options: Options = OPTIONS) -> Async
         if child.returncode is None:
             with suppress(ProcessLookupError):
                 child.kill()
-        # Whoever waits for a child waits for its pipes too, and one that nobody reads, or that somebody else
-        # keeps whom it started, never ends. Only the transport closes them all; asyncio hands it to nobody.
+        # `wait` also waits for the end of the child's pipes. That never comes where nobody reads one, or
+        # where a process that the child started keeps one open; only asyncio's own transport can close them.
         child._transport.close()  # type: ignore[attr-defined]
         await child.wait()
 
@@ -113,7 +113,7 @@ async def _lend(
 ) -> AsyncIterator[Stream]:
     """Make a stream of two descriptors, which are closed in the end."""
     if _is_one_socket(*given):
-        # As ssh and inetd have it. Two pipe transports would take what comes for the end of what goes.
+        # As under ssh and inetd. A pipe transport that writes would take bytes that come in for the end.
         os.close(given[1])
         sock = socket.socket(fileno=given[0])
         yield SocketStream(sock, proven, index, options)

@@ -28,7 +28,7 @@ from lace.policy import (
 )
 from lace.record import Record, make_plex, make_seal
 from lace.stores import MemoryStore
-from lace.text import Tai
+from lace.text import Tai, encode
 from tests.interlace.pair import Clock, dice, exposure, module
 from tests.interlace.scenarios import Scenario
 from tests.policy.worlds import APPS, EXPOSED, GROUPS, NAMES, random_module
@@ -43,6 +43,12 @@ def ids(lake: Lake) -> set[str]:
     found = lake.snapshot().dataset("records").to_table(columns=["id"]).column("id").to_pylist()
     assert len(found) == len(set(found)), "each record is there once"
     return set(found)
+
+
+def advertised(rows: pa.Table) -> list[str]:
+    """Return the records that rows of advertisements are about."""
+    columns = (rows.column(name).to_pylist() for name in ("type", "payload", "format"))
+    return [f"{letter}.{encode(payload)}.{form}" for letter, payload, form in zip(*columns, strict=True)]
 
 
 def party(holder: Any, index: int, policy: str, exposed: Exposure | str | None, **settings: Any) -> LakeParty:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from lace.pipeline import Given, Here, Lake, PlanSide, keep_summary
-from lace.pipeline.exchange.advertise import records_of
 from lace.pipeline.exchange.agree import Agreement, agree
 from lace.pipeline.exchange.compare import (
     Advertiser,
@@ -29,7 +28,7 @@ from lace.pipeline.tasks import run_tasks
 from lace.record import Record, make_blob
 from tests.interlace.pair import ALL, EXPOSE_ALL, Clock
 from tests.interlace.scenarios import EXPOSE_U, make_records
-from tests.pipeline.exchange.live import ids, party
+from tests.pipeline.exchange.live import advertised, ids, party
 from tests.pipeline.lakes import lake_of
 
 STAGED = "staged/test"
@@ -90,7 +89,7 @@ def test_what_is_missing_is_advertised_and_not_held(tmp_path: Path, seed: int, e
     lakes = lake_of(tmp_path / "a", left[:9], left[9:]), lake_of(tmp_path / "b", right)
     one, two = summarize(lakes, exposed)
     assert (one[1].advertises_all, two[1].advertises_all) == (exposed == EXPOSE_ALL, True)
-    said = [{*records_of(lake.snapshot().dataset("advertisements").to_table())} for lake in lakes]
+    said = [{*advertised(lake.snapshot().dataset("advertisements").to_table())} for lake in lakes]
     missing = [said[1 - side] - ids(lakes[side]) for side in (0, 1)]
     assert all(missing)
     vain = {min(missing[0])}

@@ -9,10 +9,9 @@ import pyarrow.compute as pc
 import pytest
 
 from lace.pipeline import Here, Kept, Lake, erase, fsck, ingest, keep_summary, optimize
-from lace.pipeline.exchange.advertise import records_of
 from lace.pipeline.exchange.summary import files_of, fingerprint, read_summary
 from lace.text import id_payload
-from tests.pipeline.exchange.live import LIMITS, Drawn, draw_plan, live_summaries, without
+from tests.pipeline.exchange.live import LIMITS, Drawn, advertised, draw_plan, live_summaries, without
 from tests.pipeline.lakes import lake_of
 
 
@@ -33,7 +32,7 @@ def check(kept: Kept, lake: Lake, drawn: Drawn) -> None:
     }
     table = lake.snapshot().dataset("advertisements").to_table()
     mine = table.filter(pc.starts_with(table.column("place"), kept.summary.key))
-    digests = dict(zip(records_of(mine), mine.column("digest").to_pylist(), strict=True))
+    digests = dict(zip(advertised(mine), mine.column("digest").to_pylist(), strict=True))
     assert digests == {record: entry[:32] for record in own.ids if (entry := own.tree.entry_of(record))}
     for prefix, each in found.items():
         assert each.fingerprint == fingerprint(sorted(map(id_payload, own.tree.under(prefix))))

@@ -14,7 +14,8 @@ import pytest
 
 from lace.pipeline.intake import follow as follow_module
 from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow, open_stream
-from lace.pipeline.intake.run import IngestReport, ingest
+from lace.pipeline.intake.outcome import IngestReport
+from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, SourceChanged, source_name
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
+from lace.pipeline.intake.outcome import IngestProgress, IngestReport
+from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, SourceChanged
 from lace.pipeline.lake.erase import allow, erase
 from lace.pipeline.lake.fsck import fsck

@@ -7,9 +7,9 @@
 A bit matrix says that z can be reached from x and not how. A shortest way along the edges says it.
 
 Rules of this file:
-1. Every fact on the way is of the round of the matrix as well. Later rounds build on that one, so a fact
-   that came later, by an addition, may not carry one that was there before it.
-2. A hop rests on its edge, whenever that came: edges are of a lower component.
+1. Every path on the way is of the round of the matrix, too. Paths that were added later are of later rounds,
+   and a proof of an earlier path must not rest on them.
+2. An edge may be of any time: edges are of a lower component, which is complete before the first round.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Evaluator:
         self._strategy = strategy
         self._parts = parts
         self._sure = True
-        """Whether steps are exact so far: parts that found the same facts counted some twice."""
+        """Whether the steps counted so far are exact; False where parts found the same facts."""
         self._reports: list[ComponentReport] = []
 
     def run(self) -> SparkReport:

@@ -103,8 +103,9 @@ def run_inside(
 ) -> Outcome:
     """Run programs in every part and return what they derived.
 
-    With `distinct` the same fact may come back twice;
-    with `overlap` two parts may then have counted the same steps. Seeds were counted as derived already.
+    With `distinct` parts may find the same fact, which is then kept once. With `overlap` they may also have
+    counted the same steps, so a limit that only their sum passes raises `Doubtful`. `seeds` facts of those
+    handed in have been counted as derived already.
     """
     predicates = list(dict.fromkeys(p for plan in plans for p in plan.outputs))
     number = {predicate: at for at, predicate in enumerate(predicates)}

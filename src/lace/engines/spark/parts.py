@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ONE_PART_ROWS = 1_000_000
-"""Where parts may find the same facts and each needs all of so few rows, loading them costs more than what
-cutting saves: one part gets them."""
+"""Up to so many rows go to a single part, where parts could find the same facts and each would need all rows:
+loading them in every part costs more than cutting saves."""
 
 
 @lru_cache(maxsize=4)
@@ -55,7 +55,7 @@ class Parts:
         self._budget = budget
         self._given = count
         self.sure = True
-        """Whether steps are exact: parts that found the same facts counted some twice."""
+        """Whether the counted steps are exact; False where parts found the same facts."""
         self.done: list[tuple[Component, str, int, float]] = []
         """Components with the reason, the rounds and the seconds."""
 

@@ -38,7 +38,6 @@ from lace.pipeline.lake.folder import Folder
 from lace.pipeline.lake.manifest import DataFile
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.tables import TABLES
-from lace.text import encode
 
 _SCHEMA: Final = TABLES["advertisements"].schema
 
@@ -111,12 +110,6 @@ def _rows_before(job: AdvertiseJob, low: str, high: str) -> pa.Table:
     if found != said:
         raise BadSummary(where=job.folder.url, reason="rows and partitions do not agree", key=job.key)
     return rows
-
-
-def records_of(rows: pa.Table) -> list[str]:
-    """Return the record ids of rows of advertisements."""
-    columns = (rows.column(name).to_pylist() for name in ("type", "payload", "format"))
-    return [f"{letter}.{encode(payload)}.{form}" for letter, payload, form in zip(*columns, strict=True)]
 
 
 def _hash(job: AdvertiseJob, new: pa.Table, low: str, high: str) -> pa.Table:

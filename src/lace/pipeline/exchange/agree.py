@@ -44,7 +44,7 @@ class LakeParty:
     exposure: Exposure = field(default_factory=Exposure)
     restrictions: tuple[Restriction, ...] = ()
     observe: Observer | None = None
-    """Who is told what happens to records: of all that leave, a range of payloads at a time."""
+    """Who is told what happens to records; of those that leave, a range of payloads at a time."""
 
     def tell(self, observed: Observed) -> None:
         """Tell whoever watches."""

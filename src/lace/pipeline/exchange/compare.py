@@ -29,8 +29,8 @@ from lace.pipeline.lake.manifest import DataFile
 from lace.text import encode, id_payload
 
 NEAR_ROWS: Final = 1 << 22
-"""Ranges with so many rows in all are looked at by this process, others by tasks: to read them takes about as
-long as to start a job. A few ranges at a time are in memory."""
+"""Up to so many rows in all are compared by this process, a few ranges at a time, and more by tasks: reading
+these takes about as long as starting a job."""
 _ID_ROWS: Final = 16
 """To make an id takes as long as to read so many rows."""
 _FORMS: Final = ("type", "format")

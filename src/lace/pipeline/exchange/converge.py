@@ -25,11 +25,9 @@ from lace.interlace import (
     Cause,
     InterlaceResult,
     Loop,
-    LoopLimit,
     Moment,
-    TransferLimit,
     cause_of,
-    needs_another_loop,
+    ending_of,
 )
 from lace.pipeline.exchange.agree import Agreement, LakeParty, agree, check_apart
 from lace.pipeline.exchange.compare import NEAR_ROWS, differing
@@ -223,24 +221,9 @@ class _Convergence:
                 for at, each in enumerate(sent)
             ]
         self._note_loop(asked, (arrived[0].stored, arrived[1].stored))
-        return self._ending(any(each is not None and each.over_limit for each in sent))
-
-    def _ending(self, over_limit: bool) -> tuple[Cause, LaceError | None] | None:
-        """Return how it ends after this loop; None where another one follows."""
-        exchange = self._steps.peers[0].exchange
-        limits = exchange.agreed.terms.limits
-        if over_limit:
-            bound = limits.max_total_transferred_bytes
-            advice = "run it again to go on from there"
-            return Cause.TRANSFER_LIMIT, TransferLimit(
-                limit="max_total_transferred_bytes", bound=bound, seen="the next record", advice=advice
-            )
-        if not needs_another_loop(exchange):
-            return Cause.FIXED_POINT, None
-        if exchange.round.loops >= limits.max_loop_iterations:
-            bound = limits.max_loop_iterations
-            return Cause.LOOP_LIMIT, LoopLimit(limit="max_loop_iterations", bound=bound)
-        return None
+        over_limit = any(each is not None and each.over_limit for each in sent)
+        advice = "run it again to go on from there"
+        return ending_of(peers[0].exchange, over_limit=over_limit, advice=advice)
 
     def _would(self, asked: Sequence[tuple[IdList, ...]]) -> tuple[Cause, None]:
         """Say what the first loop would move."""

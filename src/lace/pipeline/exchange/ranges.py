@@ -113,12 +113,6 @@ def read_rows(
             yield from read_range(folder, file, low, high, columns, exact=exact)
 
 
-def read_column(folder: Folder, files: Sequence[DataFile], low: str, high: str, column: str) -> pa.Array:
-    """Return one column of all files of a table in a range of keys."""
-    found = [batch.column(0) for batch in read_rows(folder, files, low, high, [column])]
-    return pa.concat_arrays(found) if found else pa.array([], pa.string())
-
-
 def among(values: pa.Array, others: pa.Array) -> pa.Array:
     """Tell for each value whether it is one of the others."""
     return pc.is_in(values, value_set=others)

@@ -100,8 +100,8 @@ def tables_of(staged: pa.Table) -> dict[str, pa.Table]:
         "records": staged.select(TABLES["records"].schema.names),
         "fields": _fields(staged, ids, rows),
         "links": _links(staged, ids),
-        "blobs": _present(staged, "blob", ids, rows, "blobs"),
-        "plexes": _present(staged, "plex", ids, rows, "plexes"),
+        "blobs": _present(staged, "blob", ids, "blobs"),
+        "plexes": _present(staged, "plex", ids, "plexes"),
     }
 
 
@@ -140,7 +140,7 @@ def _links(staged: pa.Table, ids: pa.Array) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=TABLES["links"].schema)
 
 
-def _present(staged: pa.Table, column: str, ids: pa.Array, rows: pa.Array, table: str) -> pa.Table:
+def _present(staged: pa.Table, column: str, ids: pa.Array, table: str) -> pa.Table:
     """Return (record, value) where there is a value."""
     values = staged.column(column).combine_chunks()
     there = values.is_valid()

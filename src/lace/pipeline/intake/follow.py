@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from lace.errors import EngineError, InputError
-from lace.pipeline.intake.run import IngestProgress, IngestReport, ingest
+from lace.pipeline.intake.outcome import IngestProgress, IngestReport
+from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, source_name
 from lace.pipeline.lake.folder import literal_path
 from lace.pipeline.lake.lake import Lake

@@ -15,21 +15,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from lace.errors import LaceError
 from lace.pipeline.intake.check import STAGED_FOLDER, Checked, CheckJob, check_split
+from lace.pipeline.intake.outcome import IngestProgress, IngestReport, bytes_by_source, counts_by_source
 from lace.pipeline.intake.sources import (
     FileSource,
     Given,
     IngestSource,
-    StoreSource,
     count_rejected,
     read_earlier,
     resolve,
@@ -55,7 +54,6 @@ from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.write import write_table
 from lace.pipeline.progress import SparkWork, watch
-from lace.pipeline.report import RunReport, StageTime
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.spark import shares_disk
 from lace.pipeline.tasks import run_tasks
@@ -65,92 +63,10 @@ if TYPE_CHECKING:
 
 MAX_BUCKETS: Final = 4096
 PACK_SPLITS: Final = 100
-"""So many small files are read by one task: all that it is told of sources travels to each."""
+"""So many small files one task reads at most; they share one, because the list of sources travels to each."""
 EVEN_BUCKETS: Final = 4
 EVEN_BYTES: Final = 4 * 1024 * 1024
-"""From so many bytes each, a small ingest is written by several tasks too."""
-
-
-class IngestProgress(NamedTuple):
-    """How far an ingest is."""
-
-    stage: str
-    """"look", "check", "write" or "commit"."""
-    done: int
-    """Tasks of the stage that are done."""
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What an ingest did."""
-
-    lake: str
-    batch: str
-    version: int
-    """The version that holds it; the present one where nothing was committed."""
-    committed: bool
-    sources: int = 0
-    skipped: int = 0
-    """Sources that had been ingested before."""
-    passed_over: tuple[str, ...] = ()
-    """What lies in the folders that were named and is no source."""
-    bytes: int = 0
-    records: int = 0
-    """Valid records that were read."""
-    stored: int = 0
-    known: int = 0
-    refused: int = 0
-    """Records that the lake has forgotten."""
-    rejected: int = 0
-    """Rejected parts; a long one is one part."""
-    rejected_bytes: int = 0
-    rejected_before: int = 0
-    """Parts of these sources that an earlier ingest rejected, and that are not read again."""
-    reasons: Mapping[str, int] = field(default_factory=dict)
-    """Rejected parts by error code."""
-    facts: int = 0
-    files: int = 0
-    splits: int = 0
-    read_again: int = 0
-    """Splits whose start was guessed wrong."""
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    """By stage."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a program reads it."""
-        return {
-            **asdict(self),
-            "passed_over": list(self.passed_over),
-            "reasons": dict(self.reasons),
-            "seconds": dict(self.seconds),
-        }
-
-    def to_report(self, sources: Iterable[str] = ()) -> RunReport:
-        """Return what people are told."""
-        numbers = {
-            "records read": self.records,
-            "stored": self.stored,
-            "known already": self.known,
-            "refused": self.refused,
-            "rejected parts": self.rejected,
-            "facts": self.facts,
-        }
-        rows = {"check": self.records, "write": self.stored}
-        state = "committed" if self.committed else "nothing committed"
-        return RunReport(
-            "Ingest",
-            about={
-                "lake": self.lake,
-                "version": f"{self.version} ({state})",
-                "sources": ", ".join(sources) or f"{self.sources:,}",
-                "bytes": f"{self.bytes:,}",
-                "skipped": f"{self.skipped:,} of {self.sources:,} sources had been ingested before",
-            },
-            numbers=numbers,
-            reasons=self.reasons,
-            stages=tuple(StageTime(name, spent, rows.get(name)) for name, spent in self.seconds.items()),
-        )
+"""An ingest is written by at least `EVEN_BUCKETS` tasks from the size at which each has so many bytes."""
 
 
 def ingest(
@@ -363,14 +279,14 @@ class _Ingest:
         written: Sequence[Written],
         not_whole: Collection[int],
     ) -> Change:
-        counts = _by_source(written)
+        counts = counts_by_source(written)
         records: Counter[int] = Counter()
         rejected: Counter[int] = Counter()
         for each in checked:
             records[each.reading.split.source] += each.records
             rejected[each.reading.split.source] += sum(each.parts.values())
         rows = []
-        sizes = _bytes_by_source(new, checked)
+        sizes = bytes_by_source(new, checked)
         for number, source in sorted(new.items(), key=lambda each: each[1].name):
             of = counts.get(number, SourceCounts(0, 0, 0))
             seen = (records[number], of.known, of.refused, rejected[number])
@@ -400,7 +316,7 @@ class _Ingest:
         written: Sequence[Written],
     ) -> IngestReport:
         ours = [each for each in checked if each.reading.split.source in new]
-        counts = _by_source(written).values()
+        counts = counts_by_source(written).values()
         reasons: Counter[str] = Counter()
         for each in ours:
             reasons.update(each.parts)
@@ -412,7 +328,7 @@ class _Ingest:
             sources=sources,
             skipped=sources - len(new),
             passed_over=tuple(source_name(each) for each in self._passed_over),
-            bytes=sum(_bytes_by_source(new, ours).values()),
+            bytes=sum(bytes_by_source(new, ours).values()),
             records=sum(each.records for each in ours),
             stored=sum(each.stored for each in counts),
             known=sum(each.known for each in counts),
@@ -489,22 +405,3 @@ def _count_buckets(total: int) -> int:
     """Return into how many ranges so many bytes are cut; more than one as soon as two cores are worth it."""
     least = EVEN_BUCKETS if total >= EVEN_BUCKETS * EVEN_BYTES else 1
     return max(least, min(MAX_BUCKETS, -(-total // BUCKET_BYTES)))
-
-
-def _bytes_by_source(new: Mapping[int, IngestSource], checked: Iterable[Checked]) -> dict[int, int]:
-    """Return how many bytes were read of each source; of a store, those of its records, not of its file."""
-    sizes = {number: 0 if isinstance(each, StoreSource) else each.size for number, each in new.items()}
-    for each in checked:
-        number = each.reading.split.source
-        if isinstance(new.get(number), StoreSource):
-            sizes[number] += each.record_bytes + each.rejected_bytes
-    return sizes
-
-
-def _by_source(written: Iterable[Written]) -> dict[int, SourceCounts]:
-    total: dict[int, SourceCounts] = {}
-    for each in written:
-        for source, counts in each.counts.items():
-            before = total.get(source, SourceCounts(0, 0, 0))
-            total[source] = SourceCounts(*(a + b for a, b in zip(before, counts, strict=True)))
-    return total

@@ -2,9 +2,11 @@
 
 Rules of this file:
 1. The newest version always stays.
-2. Manifests go first, then the files that only they named: what is killed between leaves nothing half there.
-3. A file younger than the grace time may belong to a writer at work, whose commit will name it; one that an
-   old version brought, which the newest remembers, belongs to nobody any more.
+2. Manifests go first, then the files that only they named: where vacuum is killed in between, no version is
+   left that lacks a file.
+3. A file that no version names may belong to a writer at work, whose commit will name it, until it is older
+   than the grace time. A file of a removed version goes at once where the newest version remembers that one's
+   batch.
 """
 
 from __future__ import annotations
@@ -71,9 +73,10 @@ def _live(lake: Lake, versions: list[int]) -> set[str]:
 
 
 def _committed(lake: Lake, versions: Sequence[int]) -> set[str]:
-    """Return the files of versions that the newest one came from.
+    """Return the files of those versions whose batches the newest version remembers.
 
-    One that it does not know can be that of a writer who slept: he takes it back, and commits its files anew.
+    Another one may be of a writer that slept while vacuum removed what it stood on. It takes that version
+    back and commits the same files again, so they have to stay.
     """
     known = lake.snapshot().manifest.batches
     found: set[str] = set()

@@ -72,12 +72,12 @@ from lace.text import Verifier
 ME: Final = "this lace"
 SEED_BYTES: Final = 32
 OPENING_BYTES: Final = 1 << 20
-"""Setup and hello are some hundred bytes. Whoever has said no more than that is anybody, and a block takes
-some times its bytes before it is understood."""
+"""Of a setup or hello block, which have some hundred bytes. Until they are over the peer may be anybody, and
+a block takes several times its bytes while it is read."""
 
 LONG_TEXT: Final = 64 << 10
-"""Rules of a mebibyte take seconds to be read and compiled, and hundreds of mebibytes meanwhile. Whoever
-brings more than this takes turns with others who do."""
+"""Peers that bring more text of rules than this are read one after the other: to read and compile a mebibyte
+takes seconds, and hundreds of mebibytes of memory meanwhile."""
 
 
 class PeerNotProven(PolicyError):
@@ -104,8 +104,9 @@ class ExchangeChoices:
     evaluation: OperandLimits = field(default_factory=OperandLimits)
     partitions: bool = True
     partition_start: int | Literal["usual"] | None = "usual"
-    """The extension of partitions that begin with few characters: how many are offered. Usual is one root for
-    everything, and one for each first character where the exchange stays open; None does not offer it."""
+    """How many characters the prefixes of the first partitions have, as this side offers it; None offers
+    nothing. Usual are 0, one root for everything, and 1 where the exchange stays open, a root for each first
+    character."""
     all_fields: bool = False
     tick_interval: int = 10_000_000_000
     dice: Dice | None = field(default=None, repr=False)
@@ -116,8 +117,8 @@ class ExchangeChoices:
         """How many characters our partitions are to begin with."""
         if self.partition_start != "usual":
             return self.partition_start
-        # A new record has half of its root hashed anew on both sides, which takes seconds of a million. With
-        # 64 roots it takes little; each loop then says all of them, five kilobytes, and needs a turn less.
+        # After a new record, half of the hashes below its root are made anew on both sides: seconds, where
+        # one root is over a million records. 64 roots make that little, for five kilobytes in each loop.
         return OPEN_START if self.stays_open else 0
 
 
@@ -151,7 +152,7 @@ NOBODY: Final = Guard()
 
 
 class SharedPrograms(Precompiled):
-    """Lowered programs for the threads of all exchanges; what takes long is done when one is looked at."""
+    """Lowered programs for the threads of all exchanges; a program is compiled when it is first used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -203,7 +204,7 @@ class PolicyHost(Host):
         self.presented = presented
         """What is presented from the next epoch on."""
         self.agreed_on = presented
-        """What the plan of this epoch was agreed on with: a policy may be changed while an epoch begins."""
+        """What we presented for the plan of this epoch; `presented` may have changed since."""
         self._expected = choices.expected
         self._sharing = sharing
         self._share: Share | None = None
@@ -222,7 +223,7 @@ class PolicyHost(Host):
         self._presented[presented.module.id] = presented
 
     def agree(self, agreed: PlanAgreed) -> None:
-        """Take it that a plan was agreed on: with what we presented at the beginning of its epoch."""
+        """Find what we presented for a plan that was agreed on: it names our operand."""
         self.agreed_on = self._presented[agreed.plan.operands[agreed.side].module.id]
 
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
@@ -240,7 +241,7 @@ class PolicyHost(Host):
         return super().prepare(agreed)
 
     def _narrow(self, agreed: PlanAgreed) -> None:
-        # What is shared is taken here at last: a peer may bring rules that take seconds to compile.
+        # The rules are compiled by now, which may take seconds: only from here on others have to wait.
         reads = self._excerpt(agreed) if self._narrows else ALL_FACTS
         with self._sharing.held():
             self._snapshots.narrow(reads)
@@ -303,8 +304,8 @@ class ExchangeEnd(Wired):
     def __init__(
         self, side: Side, host: PolicyHost, known: Verifier | None, ahead: Ahead, turns: Turns
     ) -> None:
-        """Begin; ends that have much text to read do so one after the other, by these turns."""
-        # The reader stops where the machine would: a block is held before anybody counts its facts.
+        """Begin; `turns` are shared by all ends, for those with much text to read."""
+        # The machine has the same limit, but is given a block only when all of it is in memory.
         most = side.machine.exchange.settings.limits.max_fact_block_bytes
         limits = StreamLimits(block_bytes=most, opening_bytes=OPENING_BYTES)
         super().__init__(side, Connection(limits), ahead)
@@ -312,10 +313,10 @@ class ExchangeEnd(Wired):
         self._known = known
         self._turn = Turn(turns)
         self._reads_much = False
-        """Whether the peer brought more text than others do: from then on it takes its turns."""
+        """Whether the peer brought more than `LONG_TEXT`: from then on it waits for its turns."""
 
     def receive_data(self, data: bytes) -> None:
-        """Take bytes from the peer, where it brings much to read when it is its turn."""
+        """Take bytes from the peer; where it brings much text, wait for its turn first."""
         text = self.side.machine.exchange.epoch.resource_bytes + self._connection.held_of_resource
         self._reads_much = self._reads_much or text > LONG_TEXT
         if not self._reads_much:
@@ -374,9 +375,9 @@ class Exchanges:
             self._snapshots.take((), ())
 
     def renew(self, change: Callable[[], None]) -> None:
-        """Change the store as a whole, and load it; exchanges that begin meanwhile wait with their rules.
+        """Change the store as a whole, and load its facts; exchanges that begin meanwhile wait until then.
 
-        To be called while none goes on: who has evaluated before looks at the store as it was.
+        To be called while no exchange goes on: one that has evaluated already would go on with the old facts.
         """
         with self._sharing.held():
             change()
@@ -427,15 +428,15 @@ class Exchanges:
             precompiled=self._precompiled,
             send_sets=self._send_sets,
             cursors=self._cursors,
-            # Whom we dialled is a good guess of what is advertised there; who dialled us may be anybody.
+            # What is advertised at an address that we dial is mostly what was; who dials us may be anybody.
             cursor_key=link.transport if index == 0 else None,
             guard=guard,
-            # Whoever dials mostly does it again, under the same rules; who is dialled knows no peer's rules.
+            # One who dials meets the same rules again and again; one who is dialled, those of any peer.
             narrows=index == 0,
             sends_only=self._sends_only,
         )
         notes = None if self.history is None else self._notes(self.history, link, host, now)
-        # A server hears much that never becomes an exchange, and strangers must not fill its history.
+        # A side that is dialled notes an exchange once there is one: strangers must not fill its history.
         noting = None if notes is None else _Noting(notes, host, at_once=index == 0)
         side = Side(settings, host, now, watch_all(noting, observe))
         return ExchangeEnd(side, host, known, CheckAhead(self._children), self._turns)

@@ -16,20 +16,19 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import replace
-from threading import Event
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
+from typing import Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
-from lace.drive import Observed, Observer, RecordArrived, tell_arrivals
+from lace.drive import Observed, Observer, tell_arrivals
 from lace.errors import InputError
 from lace.iltp import parse_address
 from lace.interlace import ExchangeLimits, InterlaceResult, LocalLimits
 from lace.policy import Module
 from lace.porcelain.arguments import SECRET, Kind, check_kinds, check_options, check_text
+from lace.porcelain.exchanges.eventqueue import EventQueue
 from lace.porcelain.exchanges.exchange import CHOICES, ExchangeChoices, ExchangeEnd, Exchanges
 from lace.porcelain.exchanges.outcome import Introduction, Outcome, introduce, outcome_of
 from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies
@@ -45,8 +44,6 @@ PROGRESS_SECONDS: Final = 0.1
 LEAVE_SECONDS: Final = 1.0
 """How long the other's close, or the end of a child, is waited for where the exchange has gone wrong."""
 GONE_WRONG: Final = frozenset({Outcome.PEER_ERROR, Outcome.LOCAL_ERROR, Outcome.TIMEOUT, Outcome.CANCELLED})
-EVENTS: Final = 4096
-"""So many wait for whoever iterates before the exchange waits too."""
 
 
 Connecting: TypeAlias = Callable[[str, Options], AbstractAsyncContextManager[Stream]]
@@ -278,76 +275,6 @@ class Interlacing:
             self._stream.bytes_received,
             self._stream.bytes_sent,
         )
-
-
-class EventQueue:
-    """Events on their way from the thread of an exchange to whoever iterates over them."""
-
-    def __init__(self, most: int = EVENTS) -> None:
-        self._most = most
-        self._waiting: deque[Observed] = deque()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._ready = asyncio.Event()
-        self._room = Event()
-        self._taker: asyncio.Task[Any] | None = None
-        self._listening = False
-        self._ended = False
-
-    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Say in which loop they are taken."""
-        self._loop = loop
-
-    def tell(self, observed: Observed) -> None:
-        """Take an event, in any thread; wait while there is no room."""
-        if not self._listening or self._loop is None:
-            return
-        self._waiting.append(observed)
-        if len(self._waiting) == 1:
-            self._loop.call_soon_threadsafe(self._ready.set)
-        if len(self._waiting) >= self._most:
-            self._room.clear()
-            # Whoever left meanwhile opens it again.
-            while self._listening and len(self._waiting) >= self._most and not self._room.wait(0.1):
-                pass
-
-    def arrive(self, records: Sequence[str], loop: int) -> None:
-        """Take an event for each of these records."""
-        for record in records if self._listening else ():
-            self.tell(RecordArrived(record, loop))
-
-    def end(self) -> None:
-        """Say that nothing more will come."""
-        self._ended = True
-        self._ready.set()
-
-    def leave(self, task: asyncio.Task[Any] | None = None) -> None:
-        """Say that nobody takes events any more, or that this task does not: another that does goes on."""
-        if task is not None and self._taker not in (None, task) and not self._taker.done():
-            return
-        self._listening = False
-        self._waiting.clear()
-        self._room.set()
-
-    def listen(self) -> EventQueue:
-        """Keep events from here on, for whoever iterates."""
-        self._listening = True
-        return self
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Observed:
-        self._taker = asyncio.current_task()
-        while not self._waiting:
-            if self._ended or not self._listening:
-                raise StopAsyncIteration
-            self._ready.clear()
-            if not self._waiting:
-                await self._ready.wait()
-        observed = self._waiting.popleft()
-        if len(self._waiting) <= self._most // 2:
-            self._room.set()
-        return observed
 
 
 class _Told:

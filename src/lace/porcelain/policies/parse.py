@@ -8,7 +8,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from lace.datalog import (
     check_annotated,
     parse_program,
 )
-from lace.errors import LaceError, TextError
+from lace.errors import LaceError
 from lace.policy import (
     FlatRules,
     Kind,
@@ -44,10 +43,8 @@ from lace.policy import (
 from lace.porcelain.arguments import WrongArgument
 from lace.porcelain.policies.faults import as_refusal, find_fault, placed
 from lace.porcelain.policies.file import (
-    ANYONE,
     EXPOSE,
     LISTED,
-    PROVEN,
     RECEIVE,
     SELECT,
     SELECTED,
@@ -60,15 +57,15 @@ from lace.porcelain.policies.file import (
     read_policy_text,
     refuse_policy,
 )
+from lace.porcelain.policies.header import NoHeader, is_verifier, parse_header
 from lace.porcelain.policies.hidden import find_hiding
 from lace.porcelain.policies.operand import NoOperand, check_carried, late_sections, make_operand
 from lace.porcelain.rules.layout import COMMENT, Block, cut_blocks, join_blocks
-from lace.text import Verifier, parse_verifier
+from lace.text import Verifier
 
 GivenPolicy: TypeAlias = PolicyFile | str | Path
 """What callers give as a policy: one that was read, or the path of its file."""
 MOST_SECTIONS: Final = 64
-_HEADER = re.compile(r"[ \t]*\[(?P<words>[^\[\]]*)\][ \t]*")
 _EXAMPLES: Final = {
     SEND: "AllowSend(P) :- Have(P), TransportEncrypted().",
     RECEIVE: "AllowRequest(P,S) :- Advertised(P,S), Peer(S).",
@@ -79,14 +76,6 @@ _FOR_SOMEBODY: Final = {
     TRUST: SectionHeader(TRUST, "", frozenset()),
 }
 _FACETS: Final = {SELECT: "selector", EXPOSE: "expose"}
-
-
-class _NoHeader(Exception):
-    """Words in brackets that are no header: a code, what is wrong, and the word that is."""
-
-    def __init__(self, code: str, found: str, reason: str = "") -> None:
-        super().__init__(code)
-        self.code, self.found, self.reason = code, found, reason
 
 
 @dataclass(slots=True)
@@ -200,8 +189,8 @@ def _check(chunk: _Chunk, lines: list[bytes]) -> None:
         return
     line, at = _at(lines, chunk.head)
     try:
-        chunk.header = _parse_header(line)
-    except _NoHeader as error:
+        chunk.header = parse_header(line)
+    except NoHeader as error:
         start = max(0, line.find(error.found))
         end = start + len(error.found)
         chunk.faults.append(
@@ -268,7 +257,7 @@ def _check_viewers(chunk: _Chunk, lines: list[bytes]) -> None:
         for rule in parse_program(line).rules:
             for atom in (rule.head, *rule.mentions()):
                 viewer = atom.terms[0] if atom.predicate in (ALLOW_QUERY_RECORD, VIEWER) else None
-                if isinstance(viewer, Const) and not _is_verifier(viewer.value):
+                if isinstance(viewer, Const) and not is_verifier(viewer.value):
                     at = _at(lines, number, viewer.span.start, viewer.span.end)
                     chunk.faults.append(find_fault("policy/viewer", *at, found=str(viewer)[:60]))
 
@@ -307,63 +296,6 @@ def _told(error: ModuleRefused, line: str, at: Span) -> Diagnostic:
 def _alone_rules(lines: list[bytes], chunk: _Chunk) -> str:
     rows = [lines[at].decode() for at in range(chunk.head + 1, chunk.end)]
     return "\n".join(row for row in rows if not row.startswith(COMMENT))
-
-
-def _parse_header(line: str) -> SectionHeader:
-    found = _HEADER.fullmatch(line)
-    if found is None:
-        reason = "lines end with LF alone" if line.endswith("\r") else "a header is one line in brackets"
-        raise _NoHeader("policy/header", line, reason)
-    words = found["words"].split()
-    match words:
-        case ["select", *rest]:
-            return _select(rest, line)
-        case ["expose", "to", "anyone"]:
-            return SectionHeader(EXPOSE, ANYONE)
-        case ["expose", "to", "proven", "peers"]:
-            return SectionHeader(EXPOSE, PROVEN)
-        case ["expose", "to", *peers] if peers:
-            return SectionHeader(EXPOSE, LISTED, _peers(peers))
-        case ["expose", ("selected" | "union") as detail]:
-            return SectionHeader(EXPOSE, {"selected": SELECTED, "union": UNION}[detail])
-        case ["expose", *_]:
-            reason = (
-                "say [expose to anyone], [expose to proven peers], [expose to V.….H3] or [expose selected]"
-            )
-            raise _NoHeader("policy/header", line, reason)
-        case [("send" | "receive") as word]:
-            return SectionHeader(word)
-        case ["trust", *peers] if peers:
-            return SectionHeader(TRUST, "", _peers(peers))
-    raise _NoHeader("policy/header", line, "each begins with one of these words")
-
-
-def _select(words: list[str], line: str) -> SectionHeader:
-    kinds = [each.value for each in Kind]
-    kind = words.pop(0) if words and words[0] in kinds else None
-    peers = None
-    if words[:1] == ["for"] and len(words) > 1:
-        peers = _peers(words[1:])
-    elif words:
-        reason = f"say [select], [select KIND] with one of {', '.join(kinds)}, or [select for V.….H3]"
-        raise _NoHeader("policy/header", line, reason)
-    plain = Kind.APPLICATION if peers is None else Kind.PEER
-    return SectionHeader(SELECT, kind or plain.value, peers)
-
-
-def _peers(words: list[str]) -> frozenset[Verifier]:
-    try:
-        return frozenset(parse_verifier(word) for word in words)
-    except TextError:
-        wrong = next(word for word in words if not _is_verifier(word))
-        raise _NoHeader("policy/peer", wrong) from None
-
-
-def _is_verifier(word: str) -> bool:
-    try:
-        return bool(parse_verifier(word))
-    except TextError:
-        return False
 
 
 def _assemble(chunks: list[_Chunk], lines: list[bytes], name: str) -> PolicyFile:

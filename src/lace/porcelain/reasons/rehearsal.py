@@ -308,10 +308,11 @@ class Rehearsal:
         return self._reasons.why_not_request(record, self.source)
 
     def why_exposed(self, record: str) -> list[tuple[PolicySection, Proof | None]]:
-        """Say by which sections the peer's rules may see a record that is sent; without a proof by a word.
+        """Return the sections by which the peer's rules may see a record that is sent, each with its proof.
 
-        Whoever is trusted sees everything, and what is sent is selected. None does where they named it: a
-        section that shows what another one hides lets nobody see it.
+        `[trust]` and `[expose selected]` have none: they show everything, and all that is selected. The list
+        is empty where the peer's rules name the record without seeing it, even where one section shows it:
+        another one hides it, and that decides.
         """
         if self._exposure.is_trusted(self.viewer):
             return [(each, None) for each in self.ours.of(TRUST) if self.viewer in (each.header.peers or ())]
