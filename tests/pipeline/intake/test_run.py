@@ -388,6 +388,7 @@ def test_who_finds_everything_done_commits_nothing(lake: Lake, tmp_path: Path) -
     path = write(tmp_path / "a.records", plex(1), b"noise")
     report = ingest(lake, [path], progress=before_the_commit(lambda: ingest(lake, [path])))
     assert (report.committed, report.version, report.skipped, numbers(report)) == (False, 1, 1, (0,) * 5)
+    assert report.rejected_before == 1, "what the other one rejected of it is told, for --strict"
     assert fsck(lake).orphans == ()
 
 

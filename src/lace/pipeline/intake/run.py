@@ -321,11 +321,9 @@ class _Ingest:
             # What another writer ingested whole in the meantime is not ingested a second time.
             earlier = read_earlier(base, list(new.values()))
             self._met |= earlier.keys()
-            new = {
-                number: source
-                for number, source in new.items()
-                if source.identity not in earlier.get(source.name, ())
-            }
+            done_now = {n for n, each in new.items() if each.identity in earlier.get(each.name, ())}
+            self._rejected_before += count_rejected(base, [new[number] for number in done_now])
+            new = {number: source for number, source in new.items() if number not in done_now}
             # What was left out because it was in the lake may have been taken out of it.
             not_whole |= {n for n, each in new.items() if not stands(each, earlier.get(each.name, ()))}
             if not new and self._stream is None:
