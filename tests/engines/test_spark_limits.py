@@ -9,7 +9,8 @@ import pytest
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped
 from lace.datalog import compile_program, parse_program
 from lace.engines import Database
-from lace.facts import Fact, Predicate
+from lace.errors import FactError
+from lace.facts import VALUE_BYTES, Fact, Predicate
 from tests.engines.spark_cases import engine_over
 from tests.engines.test_limits import ROUNDS, WIDE, chain
 
@@ -113,6 +114,14 @@ def test_what_is_wrong_with_frames_strategies_and_jobs_is_said(tiny: SparkSessio
     holes = tiny.createDataFrame([("a",), (None,)], "x string")
     with pytest.raises(NullInFrame, match=r"B/1 has NULL in 1 of its rows.*dropna"):
         SparkEngine(tiny, {b: holes}).evaluate(program)
+    for strategy in ("local", "parts", "loop"):  # the size of a frame does not decide what a fact is
+        composed = tiny.createDataFrame([("caf\u00e9",), ("a",)], "x string")
+        found = SparkEngine(tiny, {b: composed}, strategy=strategy).evaluate(program).result()
+        assert found.count(Predicate("A", 1)) == 2
+        for value, why in (("cafe\u0301", "normal form C"), ("x" * (VALUE_BYTES + 1), "limit|bytes")):
+            frame = tiny.createDataFrame([("a",), ("caf\u00e9",), (value,)], "x string")
+            with pytest.raises(FactError, match=why):
+                SparkEngine(tiny, {b: frame}, strategy=strategy).evaluate(program).result().count(b)
     broken = tiny.range(3).select(F.raise_error(F.lit("the disk is gone")).cast("string").alias("x"))
     with pytest.raises(SparkFailed, match="the disk is gone") as failed:
         SparkEngine(tiny, {b: broken}, strategy="loop").evaluate(

@@ -31,7 +31,7 @@ def _arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--older-than", metavar="AGE", type=parse_age, default=parse_age("7d"),
-        help="keep versions that are younger (7d)",
+        help="keep versions that were the newest within this time (7d)",
     )  # fmt: skip
     parser.add_argument(
         "--grace", metavar="AGE", type=parse_age, default=parse_age("1d"),

@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     from lace.pipeline.exchange.rehearse import RecordFrame, Rehearsing, Shares
     from lace.pipeline.exchange.summary import BadSummary, Partition, Subject, Summary, read_summary
     from lace.pipeline.guests import Frame, Session
-    from lace.pipeline.intake.follow import FollowReport, NothingToFollow, NotOverConnect, follow
+    from lace.pipeline.intake.follow import (
+        FollowedAlready,
+        FollowReport,
+        NothingToFollow,
+        NotOverConnect,
+        follow,
+    )
     from lace.pipeline.intake.outcome import IngestProgress, IngestReport
     from lace.pipeline.intake.run import ingest
     from lace.pipeline.intake.sources import CannotIngest, SourceChanged
@@ -89,12 +95,12 @@ __all__ = [
     "LAKE_LIMITS", "MOST_RESIDENT", "SMALL_ROWS", "TABLES",
     "BadDataFile", "BadManifest", "BadReadOption", "BadSummary", "Cancelled", "CannotIngest", "CannotStart",
     "Change", "Chart", "ComponentRun", "ConvergeProgress", "ConvergeReport", "ConvergeSide", "DataFile",
-    "Erased", "Finding", "FollowReport", "Frame", "Given", "Health", "Here", "InboxTaken", "IngestProgress",
-    "IngestReport", "Kept", "LaceInstead", "Lake", "LakeExists", "LakeFacts", "LakeFault", "LakeFull",
-    "LakeIsRead", "LakeNotUtf8", "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun", "LostData",
-    "LostLakeFile", "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoHdfs", "NoInbox", "NoJava",
-    "NoSpark", "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "OnSpark", "OnlyRead",
-    "Optimized", "OtherSession", "Overtaken", "Partition", "PlanSide", "RecordFactsAreTheLakes",
+    "Erased", "Finding", "FollowReport", "FollowedAlready", "Frame", "Given", "Health", "Here", "InboxTaken",
+    "IngestProgress", "IngestReport", "Kept", "LaceInstead", "Lake", "LakeExists", "LakeFacts", "LakeFault",
+    "LakeFull", "LakeIsRead", "LakeNotUtf8", "LakeParty", "LakePeer", "LakeReadOnly", "LakeStore", "LoopRun",
+    "LostData", "LostLakeFile", "MasterUnreachable", "NewerLake", "NoAtomicCreate", "NoHdfs", "NoInbox",
+    "NoJava", "NoSpark", "NoSuchVersion", "NotALake", "NotOverConnect", "NothingToFollow", "OnSpark",
+    "OnlyRead", "Optimized", "OtherSession", "Overtaken", "Partition", "PlanSide", "RecordFactsAreTheLakes",
     "RecordFrame", "Rehearsing", "RunReport", "Said", "SameLake", "Session", "Shares", "Snapshot",
     "SourceChanged", "SparkWork", "StageTime", "Subject", "Summary", "TasksFailed", "TooManyResident",
     "Vacuumed", "VersionRemoved",
@@ -121,7 +127,13 @@ _ROOMS = {
     ),
     "lace.pipeline.guests": ("Frame", "Session"),
     "lace.pipeline.datasource": ("BadReadOption", "OnlyRead", "register_format"),
-    "lace.pipeline.intake.follow": ("FollowReport", "NothingToFollow", "NotOverConnect", "follow"),
+    "lace.pipeline.intake.follow": (
+        "FollowReport",
+        "FollowedAlready",
+        "NothingToFollow",
+        "NotOverConnect",
+        "follow",
+    ),
     "lace.pipeline.intake.outcome": ("IngestProgress", "IngestReport"),
     "lace.pipeline.intake.run": ("ingest",),
     "lace.pipeline.intake.sources": ("CannotIngest", "SourceChanged"),

@@ -15,15 +15,14 @@ Rules of this file:
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from errno import EACCES, EAGAIN
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Literal, overload
 
 from lace.errors import LimitExceeded, Unavailable
 from lace.facts import ALL_FACTS, Excerpt, FactColumns, Segment
+from lace.pipeline.hold import take_hold
 from lace.pipeline.intake.known import KnownIds
 from lace.pipeline.intake.outcome import IngestReport
 from lace.pipeline.intake.run import ingest
@@ -42,7 +41,6 @@ from lace.stores import (
     Stored,
     StoreRecordId,
     Version,
-    file_faults,
 )
 from lace.text import RecordId
 
@@ -291,15 +289,7 @@ class LakePeer(LakeStore):
 
 
 def _take_hold(folder: Path) -> IO[bytes]:
-    """Return a file that nobody else can open this way until it is closed."""
-    with file_faults(folder):
-        file = (folder / HOLD_FILE).open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        if error.errno not in (EAGAIN, EACCES):
-            with file_faults(folder):
-                raise
-        raise InboxTaken(where=str(folder)) from None
-    return file
+    held = take_hold(folder / HOLD_FILE)
+    if held is None:
+        raise InboxTaken(where=str(folder))
+    return held

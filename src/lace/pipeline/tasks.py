@@ -230,5 +230,6 @@ def first_reason(error: BaseException) -> str:
     Spark puts what the worker said at the end of a long story.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "JVM stacktrace", "File ", "Caused by"))]
+    story = ("at ", "JVM stacktrace", "File ", "Caused by", "... ")
+    told = [line for line in lines if not line.startswith(story)]
     return (told or lines or [type(error).__name__])[-1][:500]

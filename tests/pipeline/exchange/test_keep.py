@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 import pytest
 
 from lace.pipeline import Here, Kept, Lake, erase, fsck, ingest, keep_summary, optimize
 from lace.pipeline.exchange.summary import files_of, fingerprint, read_summary
+from lace.pipeline.lake.work import discard
 from lace.text import id_payload
-from tests.pipeline.exchange.live import LIMITS, Drawn, advertised, draw_plan, live_summaries, without
+from tests.pipeline.exchange.live import LIMITS, Drawn, advertised, draw_plan, ids, live_summaries, without
 from tests.pipeline.lakes import lake_of
 
 
@@ -75,6 +77,31 @@ def test_only_what_is_new_is_hashed_and_only_changed_partitions_get_roots(tmp_pa
     check(third, lake, without(drawn, 1))
     assert optimize(lake).snapshot.version
     assert keep(lake, without(drawn, 1)).hashed == 0
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_erased_while_a_summary_is_made_is_not_remembered_by_it(tmp_path: Path, late: bool) -> None:
+    drawn = wide()
+    lake = lake_of(tmp_path / "lake", drawn.records)
+    gone = sorted(drawn.live().may_send)[0]
+    pinned, given = lake.snapshot(), drawn.given(lake)
+
+    class Slow(Here):
+        def spread(self, *asked: Any) -> Any:
+            done = super().spread(*asked)
+            if gone in ids(lake):
+                erase(lake, [gone])
+            return done
+
+    if not late:
+        erase(lake, [gone])
+    kept = keep_summary(lake, pinned, drawn.subject, Slow(drawn.rules, LIMITS), given, heard="x")
+    assert kept.summary.records == len(drawn.live().may_send)
+    assert lake.snapshot().rows("advertisements") == 0
+    discard(lake, kept.uncommitted)
+    assert fsck(lake).orphans == ()
+    left = replace(drawn, records=[each for each in drawn.records if each.id != gone])
+    check(keep(lake, left), lake, left)
 
 
 def test_a_damaged_summary_is_found_made_anew_and_said(tmp_path: Path) -> None:

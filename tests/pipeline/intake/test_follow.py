@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lace.pipeline.intake import follow as follow_module
-from lace.pipeline.intake.follow import NothingToFollow, NotOverConnect, follow, open_stream
+from lace.pipeline.intake.follow import FollowedAlready, NothingToFollow, NotOverConnect, follow, open_stream
 from lace.pipeline.intake.outcome import IngestReport
 from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, SourceChanged, source_name
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.manifest import Change, manifest_path
-from lace.pipeline.tasks import Cancelled
+from lace.pipeline.tasks import Cancelled, TasksFailed
 from tests.pipeline.intake.files import plex, seal
 from tests.pipeline.intake.lakes import raws, rows
 
@@ -205,6 +205,33 @@ def test_a_file_that_disappeared_before_its_batch_is_counted(
 def test_only_a_folder_can_be_followed(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(NothingToFollow, match=r"\*\.records"):
         follow(lake, tmp_path / "nowhere", spark)
+
+
+def test_one_process_at_a_time_follows_a_folder(
+    spark: SparkSession, lake: Lake, inbox: Path, tmp_path: Path
+) -> None:
+    arrive(inbox, "a.records", plex(1))
+    second: list[BaseException] = []
+
+    def told(report: IngestReport) -> None:
+        with pytest.raises(FollowedAlready, match="another process") as caught:
+            follow(lake, inbox, spark)
+        second.append(caught.value)
+
+    assert (follow(lake, inbox, spark, told=told).stored, len(second)) == (1, 1)
+    other = tmp_path / "other"
+    other.mkdir()
+    arrive(inbox, "b.records", plex(2))
+    assert [follow(lake, each, spark).stored for each in (inbox, other)] == [1, 0]
+
+
+def test_a_stream_that_does_not_start_is_told_as_an_error_of_ours(
+    spark: SparkSession, lake: Lake, inbox: Path
+) -> None:
+    _, checkpoint = open_stream(lake, inbox)
+    Path(checkpoint.removeprefix("file://"), "metadata").write_bytes(b"{")
+    with pytest.raises(TasksFailed, match="the stream"):
+        follow(lake, inbox, spark)
 
 
 def test_a_stream_with_nothing_new_still_counts_its_batch(lake: Lake, inbox: Path) -> None:

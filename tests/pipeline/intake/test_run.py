@@ -15,6 +15,7 @@ from lace.pipeline.intake.outcome import IngestProgress, IngestReport
 from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, SourceChanged
 from lace.pipeline.lake.erase import allow, erase
+from lace.pipeline.lake.faults import LakeFault
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.manifest import manifest_path
@@ -389,6 +390,7 @@ def test_who_finds_everything_done_commits_nothing(lake: Lake, tmp_path: Path) -
     path = write(tmp_path / "a.records", plex(1), b"noise")
     report = ingest(lake, [path], progress=before_the_commit(lambda: ingest(lake, [path])))
     assert (report.committed, report.version, report.skipped, numbers(report)) == (False, 1, 1, (0,) * 5)
+    assert report.rejected_before == 1, "what the other one rejected of it is told, for --strict"
     assert fsck(lake).orphans == ()
 
 
@@ -436,6 +438,31 @@ def test_a_lake_that_cannot_be_written_says_so(spark: SparkSession, lake: Lake, 
     with pytest.raises(TasksFailed, match=r"Not a directory.*what is in the lake is as it was"):
         ingest(lake, [folder], spark)
     assert (lake.versions(), staged(lake)) == ([0], [])
+
+
+def test_an_ingest_that_fails_takes_along_what_it_wrote(lake: Lake, folder: Path) -> None:
+    data = Path(lake.where, "data", "plexes")
+    data.rmdir()
+    data.touch()
+    with pytest.raises(LakeFault, match="Not a directory"):
+        ingest(lake, [folder])
+    data.unlink()
+    data.mkdir()
+    assert (lake.versions(), staged(lake), fsck(lake).orphans) == ([0], [], ())
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_an_ingest_that_is_stopped_at_its_commit_takes_along_what_was_not_committed(
+    lake: Lake, folder: Path, done: int
+) -> None:
+    def stop(progress: IngestProgress) -> None:
+        if progress.stage == "commit" and progress.done == done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(lake, [folder], progress=stop)
+    health = fsck(lake)
+    assert (lake.snapshot().version, health.is_sound, health.orphans) == (done, True, ())
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_committed(lake: Lake, tmp_path: Path) -> None:

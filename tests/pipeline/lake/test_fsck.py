@@ -11,16 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lace.pipeline import Change, Lake
+from lace.pipeline import Change, Lake, NoSuchVersion
 from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.folder import Entry
 from lace.pipeline.lake.fsck import Health, fsck
 from lace.pipeline.lake.manifest import manifest_path
+from lace.pipeline.lake.optimize import optimize
+from lace.pipeline.lake.vacuum import vacuum
 from lace.pipeline.lake.write import new_name, write_table
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.tables import RECORD_TABLES
 from lace.record import make_blob, parse_record
 from lace.text import digest, write_record_id
-from tests.pipeline.lake.filling import fill, written
+from tests.pipeline.lake.filling import BusyFolder, fill, written
 from tests.stores.samples import sample, samples, seal
 
 Row = tuple[Any, ...]
@@ -223,6 +226,30 @@ def test_a_damaged_manifest_of_another_version_is_found(lake: Lake) -> None:
     fill(lake, samples(5, 9), "two")
     Path(lake.where, manifest_path(1)).write_bytes(b"{")
     assert kinds(fsck(lake)) == {"manifest": 1}
+
+
+class _Vacuumed(BusyFolder):
+    """A folder in which others work right after a list of versions was made."""
+
+    def list(self, path: str) -> list[Entry]:
+        found = BusyFolder.list(self, path)
+        while path == "data/records" and self.acts:
+            self.acts.pop(0)()
+        return found
+
+
+def test_a_version_that_vacuum_removes_meanwhile_is_not_damaged(lake: Lake) -> None:
+    fill(lake, samples(0, 10), "one")
+    fill(lake, samples(10, 20), "two")
+    acts: list[Callable[[], object]] = [
+        lambda: optimize(lake),
+        lambda: vacuum(lake, older_than=0, grace=0),
+    ]
+    health = fsck(Lake(_Vacuumed(lake.where, list(acts)), lake.generation))
+    assert (health.is_sound, health.version, health.records) == (True, 3, 20)
+    fill(lake, samples(20, 30), "three")
+    with pytest.raises(NoSuchVersion):
+        fsck(Lake(_Vacuumed(lake.where, list(acts)), lake.generation), version=4)
 
 
 def test_files_that_nobody_names_are_listed_and_no_fault(lake: Lake) -> None:

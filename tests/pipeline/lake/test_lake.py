@@ -69,6 +69,15 @@ def test_every_version_stays_as_it_was(lake: Lake) -> None:
     ]
 
 
+def test_a_history_goes_on_where_vacuum_removes_versions_meanwhile(lake: Lake) -> None:
+    for n in range(3):
+        fill(lake, samples(n, n + 1), f"batch {n}")
+    told = lake.history()
+    assert next(told).version == 3
+    vacuum(lake, keep=2, older_than=0, grace=0)
+    assert [each.version for each in told] == [2]
+
+
 def test_a_version_that_is_not_there_is_named_with_those_that_are(lake: Lake) -> None:
     fill(lake, samples(0, 3))
     with pytest.raises(NoSuchVersion, match="has no version 9; it has 0 to 1"):

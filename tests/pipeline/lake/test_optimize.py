@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from lace.pipeline import DataFile, Lake, Overtaken
 from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.faults import BadDataFile
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.optimize import FAN_IN, optimize, small_neighbours
@@ -87,6 +90,17 @@ def test_a_merge_of_files_that_went_begins_again(lake: Lake) -> None:
     health = fsck(lake)
     assert health.is_sound
     assert health.orphans == (), "what the first attempt wrote was removed"
+
+
+@pytest.mark.parametrize("work", [optimize, lambda lake: erase(lake, [sample(1).id])])
+def test_work_that_fails_takes_along_what_it_wrote(lake: Lake, work: Callable[[Lake], object]) -> None:
+    fill(lake, samples(0, 20), "one")
+    now = fill(lake, samples(20, 40), "two")
+    for file in now.of("fields"):
+        Path(lake.where, file.path).write_bytes(b"short")
+    with pytest.raises(BadDataFile):
+        work(lake)
+    assert (lake.snapshot().version, fsck(lake).orphans) == (now.version, ())
 
 
 def test_work_that_is_always_overtaken_gives_up(lake: Lake) -> None:

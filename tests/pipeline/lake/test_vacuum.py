@@ -47,12 +47,25 @@ def test_versions_stay_by_number_and_by_age(lake: Lake) -> None:
         fill(lake, samples(n, n + 1), f"batch {n}")
     for version in range(4):
         age(lake, manifest_path(version), 3 * DAY)
-    assert vacuum(lake, keep=3, older_than=2 * DAY).versions == (0, 1, 2)
-    assert vacuum(lake, keep=1, older_than=2 * DAY).versions == (3,)
+    assert vacuum(lake, keep=4, older_than=2 * DAY).versions == (0, 1)
+    assert vacuum(lake, keep=1, older_than=2 * DAY).versions == (2,), "3 was the newest a moment ago"
     assert vacuum(lake, keep=1).versions == ()
-    assert lake.versions() == [4, 5]
+    assert lake.versions() == [3, 4, 5]
     assert vacuum(lake, keep=0, older_than=0).kept == (5,), "the newest version always stays"
     assert len(ids(lake.snapshot())) == 5
+
+
+def test_what_was_the_newest_version_until_now_is_not_old(lake: Lake) -> None:
+    fill(lake, samples(0, 10), "one")
+    read = fill(lake, samples(10, 20), "two")
+    for version in lake.versions():
+        age(lake, manifest_path(version), 30 * DAY)
+    rows = everything(read)
+    optimize(lake)
+    assert vacuum(lake).kept == (2, 3), "somebody may be reading it, or standing on it"
+    assert everything(read) == rows
+    age(lake, manifest_path(3), 8 * DAY)
+    assert vacuum(lake).kept == (3,)
 
 
 def test_files_of_writers_at_work_stay_for_the_grace_time(lake: Lake) -> None:

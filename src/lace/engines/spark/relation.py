@@ -9,18 +9,18 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from lace.errors import EngineError
-from lace.facts import Predicate, Values, check_fact
+from lace.errors import EngineError, FactError
+from lace.facts import VALUE_BYTES, Predicate, Values, check_fact, check_value
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 class WrongFrame(EngineError):
@@ -82,15 +82,43 @@ def count_rows(frames: Mapping[Predicate, DataFrame]) -> dict[Predicate, int]:
         for name in column_names(predicate):
             empty = empty | F.col(name).isNull()
         counted = frames[predicate].agg(
-            F.count(F.lit(1)).alias("rows"), F.count(F.when(empty, True)).alias("empty")
+            F.count(F.lit(1)).alias("rows"),
+            F.count(F.when(empty, True)).alias("empty"),
+            F.count(F.when(_needs_a_look(predicate), True)).alias("unsure"),
         )
-        counts.append(counted.select(F.lit(at).alias("at"), "rows", "empty"))
+        counts.append(counted.select(F.lit(at).alias("at"), "rows", "empty", "unsure"))
     found: dict[Predicate, int] = {}
-    for at, rows, empty_rows in union(counts).collect() if counts else ():
+    for at, rows, empty_rows, unsure in union(counts).collect() if counts else ():
         if empty_rows:
             raise NullInFrame(predicate=predicates[at], rows=f"{empty_rows:,}")
+        if unsure:
+            _check_values(predicates[at], frames[predicates[at]])
         found[predicates[at]] = rows
     return found
+
+
+def _needs_a_look(predicate: Predicate) -> Column:
+    """Tell rows that are not plainly facts: of short ASCII every text may be a value."""
+    unsure = F.lit(False)
+    for name in column_names(predicate):
+        unsure = unsure | F.col(name).rlike(r"[^\x00-\x7F]") | (F.octet_length(name) > VALUE_BYTES)
+    return unsure
+
+
+def _check_values(predicate: Predicate, frame: DataFrame) -> None:
+    """Raise why a frame holds a value that no fact may hold, as an engine of one process does."""
+    looked_at = frame.filter(_needs_a_look(predicate)).mapInArrow(_first_refused, "value string")
+    for row in looked_at.limit(1).collect():
+        check_value(row["value"])
+
+
+def _first_refused(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for value in (each for batch in batches for column in batch.columns for each in column.to_pylist()):
+        try:
+            check_value(value)
+        except FactError:
+            yield pa.RecordBatch.from_pydict({"value": [value]})
+            return
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -3,7 +3,8 @@
 Rules of this file:
 1. Same key and same basis: nothing is evaluated. Else the plan is, and what did not change is kept.
 2. What is damaged is thrown away and made anew, and said.
-3. A summary is committed on top of whatever others did meanwhile, unless they made the same one.
+3. A summary is committed on top of whatever others did meanwhile, unless they made the same one, or files of
+   records went: it would remember what was erased.
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ def keep_summary(
                 raise
             note(f"{error}; it is made anew")
             kept, change = _make(lake, now, pinned, subject, decider, chosen, None, basis)
-        if not commit:
+        if not commit or _has_lost(now, pinned):
             return Kept(kept.summary, kept.hashed, uncommitted=change.added)
-        if _commit(lake, now, change, subject.key):
+        if _commit(lake, now, change, subject.key, pinned):
             return kept
         discard(lake, change.added)
     # Others summarize the same all the time: ours is as good, and theirs is the one that stays.
@@ -176,8 +177,13 @@ def _forced(files: tuple[DataFile, ...], ranges: int) -> frozenset[int]:
     return frozenset(at for first, last in reached if first < last for at in range(first, last + 1))
 
 
-def _commit(lake: Lake, base: Snapshot, change: Change, key: str) -> bool:
-    """Commit on top of whatever others did, unless that was the same summary."""
+def _has_lost(now: Snapshot, pinned: Snapshot) -> bool:
+    """Tell whether records may be gone that an older version had; they may also be in other files."""
+    return not set(pinned.of("records")) <= set(now.of("records"))
+
+
+def _commit(lake: Lake, base: Snapshot, change: Change, key: str, pinned: Snapshot) -> bool:
+    """Commit on top of whatever others did, unless that was the same summary, or took records out."""
     mine = files_of(base, key)
     while True:
         try:
@@ -185,5 +191,5 @@ def _commit(lake: Lake, base: Snapshot, change: Change, key: str) -> bool:
             return True
         except Overtaken as error:
             base = error.winner
-            if files_of(base, key) != mine:
+            if files_of(base, key) != mine or _has_lost(base, pinned):
                 return False

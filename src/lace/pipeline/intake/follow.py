@@ -1,5 +1,6 @@
 """Files that keep arriving in a folder: the same ingest, once a micro-batch (Structured Streaming).
 
+    LAKE/streams/NAME/hold.lock       held by the process that follows
     LAKE/streams/NAME/token.json      which stream this is, made once
     LAKE/streams/NAME/token-N.json    which it is since checkpoint and lake disagreed for the N-th time
     LAKE/streams/NAME/TOKEN/          Spark's checkpoint: the files of each batch
@@ -12,6 +13,8 @@ Rules of this file:
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
 4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet. Every ingest does,
    and what is not taken is told. So is what Spark cannot see: Java leaves names out that it cannot spell.
+5. One process at a time follows a folder into a lake: of two with one checkpoint Spark lets one fail, in the
+   middle of a batch, and that may be the one that has followed for weeks.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -29,11 +32,12 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from lace.errors import EngineError, InputError
+from lace.errors import EngineError, InputError, Unavailable
+from lace.pipeline.hold import take_hold
 from lace.pipeline.intake.outcome import IngestProgress, IngestReport
 from lace.pipeline.intake.run import ingest
 from lace.pipeline.intake.sources import CannotIngest, source_name
-from lace.pipeline.lake.folder import literal_path
+from lace.pipeline.lake.folder import LocalFolder, literal_path
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.progress import is_connect
 from lace.pipeline.tasks import Cancelled, TasksFailed, first_reason
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STREAMS: Final = "streams"
+HOLD_FILE: Final = "hold.lock"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
 UNSEEN: Final = "Spark cannot read its name in this locale; without --once and --follow it can be"
@@ -59,6 +64,16 @@ class NothingToFollow(InputError):
 
     code = "ingest/nothing-to-follow"
     text = "{where} is no folder: name the folder in which files *{suffix} arrive"
+
+
+class FollowedAlready(Unavailable):
+    """A folder that another process follows into the same lake."""
+
+    code = "ingest/followed"
+    text = (
+        "another process takes the files of {where} into {lake} already (--follow or --once), and nothing was"
+        " done here: what is in the folder is its work. Wait for it, or stop it"
+    )
 
 
 class NotOverConnect(EngineError):
@@ -137,8 +152,25 @@ def follow(
     sees = _sees(session)
     if not sees(folder):
         raise CannotIngest(what=str(folder), reason=UNSEEN)
-    stream, checkpoint = open_stream(lake, folder)
-    work = _Follower(lake, session, stream, told, progress, cancel)
+    with _held(lake, folder):
+        stream, checkpoint = open_stream(lake, folder)
+        work = _Follower(lake, session, stream, told, progress, cancel)
+        report = work.watch(_start(session, folder, checkpoint, work, every, batch_files))
+    content = look_into(Path(folder))
+    report.passed_over = tuple(map(source_name, content.passed_over))
+    report.unseen = tuple(source_name(path) for path in content.files if not sees(path))
+    return report
+
+
+def _start(
+    session: SparkSession,
+    folder: str | Path,
+    checkpoint: str,
+    work: _Follower,
+    every: float | None,
+    batch_files: int,
+) -> Any:
+    """Let Spark look into the folder, and hand over what it finds."""
     files = (
         session.readStream.format("binaryFile")
         .schema(_SCHEMA)
@@ -154,11 +186,29 @@ def follow(
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
-    report = work.watch(writer.start())
-    content = look_into(Path(folder))
-    report.passed_over = tuple(map(source_name, content.passed_over))
-    report.unseen = tuple(source_name(path) for path in content.files if not sees(path))
-    return report
+    try:
+        return writer.start()
+    except Exception as error:
+        raise TasksFailed(what="the stream", reason=first_reason(error)) from error
+
+
+@contextmanager
+def _held(lake: Lake, folder: str | Path) -> Iterator[None]:
+    """Keep others from following the same folder into the same lake, where that is on a disk of a machine."""
+    if not isinstance(lake.folder, LocalFolder):
+        yield
+        return
+    place = _place(folder)
+    lake.folder.make(place)
+    held = take_hold(Path(lake.where, place, HOLD_FILE))
+    if held is None:
+        raise FollowedAlready(where=source_name(folder), lake=lake.where)
+    with held:
+        yield
+
+
+def _place(folder: str | Path) -> str:
+    return f"{STREAMS}/{encode(digest(source_name(folder).encode()))[:22]}"
 
 
 def _sees(session: SparkSession) -> Callable[[str | Path], bool]:
@@ -177,7 +227,7 @@ def _sees(session: SparkSession) -> Callable[[str | Path], bool]:
 
 def open_stream(lake: Lake, folder: str | Path) -> tuple[str, str]:
     """Return the name of the stream from this folder into this lake, and where its checkpoint lies."""
-    place = f"{STREAMS}/{encode(digest(source_name(folder).encode()))[:22]}"
+    place = _place(folder)
     lake.folder.make(place)
     number = max((_token_number(entry.path) for entry in lake.folder.list(place)), default=0)
     stream = _take_token(lake, folder, place, number)

@@ -5,7 +5,8 @@ Rules of this file:
 2. One commit an ingest. Before it nothing has happened, after it everything has; to run again is always safe,
    because a source that was ingested whole is known.
 3. Who was overtaken looks at what the winner added and commits what is still new, on top of it.
-4. Whatever ends an ingest, its staged files go with it. Those of a killed process are vacuum's.
+4. Whatever ends an ingest, its staged files go with it, and so does what it wrote for a commit that did not
+   come. Those of a killed process are vacuum's.
 5. A dry run leaves the lake alone: it stages outside of it, wherever its tasks share a disk with the driver.
 """
 
@@ -52,7 +53,8 @@ from lace.pipeline.lake.folder import Folder, LocalFolder
 from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.write import write_table
+from lace.pipeline.lake.work import clear
+from lace.pipeline.lake.write import new_work, write_table
 from lace.pipeline.progress import SparkWork, watch
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.spark import shares_disk
@@ -116,7 +118,8 @@ class _Ingest:
         self._dry_run = dry_run
         self._operation = operation
         self._seconds: dict[str, float] = {}
-        self._staged = f"{STAGED_FOLDER}/{token_hex(8)}"
+        self._work = new_work()
+        self._staged = f"{STAGED_FOLDER}/{self._work}"
         self._again = 0
         self._met: frozenset[str] = frozenset()
         self._passed_over: list[Path] = []
@@ -164,6 +167,9 @@ class _Ingest:
                 job = CheckJob(folder, self._staged, new, buckets, seen, known, self._dry_run)
                 checked = self._check(job, split_bytes or choose_split_bytes(total))
             version, committed, kept, written = self._write_and_commit(base, folder, new, checked, buckets)
+        except BaseException:
+            self._clear_written()
+            raise
         finally:
             self._clear(folder)
         return self._report(committed, version, len(everything), kept, checked, written)
@@ -237,11 +243,9 @@ class _Ingest:
             # What another writer ingested whole in the meantime is not ingested a second time.
             earlier = read_earlier(base, list(new.values()))
             self._met |= earlier.keys()
-            new = {
-                number: source
-                for number, source in new.items()
-                if source.identity not in earlier.get(source.name, ())
-            }
+            done_now = {n for n, each in new.items() if each.identity in earlier.get(each.name, ())}
+            self._rejected_before += count_rejected(base, [new[number] for number in done_now])
+            new = {number: source for number, source in new.items() if number not in done_now}
             # What was left out because it was in the lake may have been taken out of it.
             not_whole |= {n for n, each in new.items() if not stands(each, earlier.get(each.name, ()))}
             if not new and self._stream is None:
@@ -268,6 +272,7 @@ class _Ingest:
             names,
             self._batch,
             self._dry_run,
+            self._work,
             self._met,
         )
 
@@ -292,7 +297,8 @@ class _Ingest:
             seen = (records[number], of.known, of.refused, rejected[number])
             identity = NO_IDENTITY if number in not_whole else source.identity
             rows.append((source.name, identity, sizes[number], *seen, self._batch))
-        listed = write_table(job.folder, "sources", [batch_of_rows("sources", rows)] if rows else [])
+        sources = [batch_of_rows("sources", rows)] if rows else []
+        listed = write_table(job.folder, "sources", sources, self._work)
         files = [file for each in written for file in each.files]
         report = self._report(job.base, 0, 0, new, checked, written)
         return Change(
@@ -374,6 +380,12 @@ class _Ingest:
         with suppress(LaceError):
             for file in files:
                 self._lake.folder.remove(file.path)
+
+    def _clear_written(self) -> None:
+        """Take away what was written; a commit that failed in the middle may have happened."""
+        with suppress(LaceError):
+            if not self._dry_run and not self._lake.snapshot().has_batch(self._batch, self._stream):
+                clear(self._lake.folder, self._work)
 
     def _clear(self, folder: Folder) -> None:
         with suppress(LaceError):

@@ -49,6 +49,8 @@ class WriteJob:
     """The sources that are ingested; rows of others are left out."""
     batch: str
     dry_run: bool = False
+    work: str = ""
+    """What the names of all files begin with that are written."""
     met: frozenset[str] = frozenset()
     """Names of sources that the lake has met before: it may hold rejected parts of theirs."""
 
@@ -104,7 +106,7 @@ def write_bucket(job: WriteJob, bucket: int) -> Written:
     facts = sum(table.num_rows for table in tables.values())
     if job.dry_run:
         return Written((), counts, facts, low, high)
-    files = [write_table(job.folder, name, [table]) for name, table in tables.items()]
+    files = [write_table(job.folder, name, [table], job.work) for name, table in tables.items()]
     return Written(tuple(file for file in files if file is not None), counts, facts, low, high)
 
 
@@ -210,7 +212,7 @@ def _count_by_source(
 def _write_rejects(job: WriteJob) -> Written:
     if job.dry_run:
         return Written((), {}, 0)
-    file = write_table(job.folder, "rejects", _rejects(job))
+    file = write_table(job.folder, "rejects", _rejects(job), job.work)
     return Written(() if file is None else (file,), {}, 0)
 
 

@@ -24,8 +24,8 @@ from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.read import read_merged, read_range
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.work import commit_work
-from lace.pipeline.lake.write import write_table
+from lace.pipeline.lake.work import cleared, commit_work
+from lace.pipeline.lake.write import new_work, write_table
 from lace.pipeline.rows import batch_of_rows
 from lace.pipeline.tables import RECORD_TABLES, SUMMARY_TABLES, TABLES
 from lace.pipeline.tasks import run_tasks
@@ -118,13 +118,15 @@ def _without(
     base: Snapshot, tables: Sequence[str], ids: Sequence[RecordId], session: SparkSession | None
 ) -> tuple[Change, tuple[RecordId, ...]]:
     """Rewrite the files of tables that hold rows of records; return the ids that the first table held."""
+    work = new_work()
     tasks = [
-        _Rewriting(base.folder, file, tuple(here))
+        _Rewriting(base.folder, work, file, tuple(here))
         for table in tables
         for file in base.of(table)
         if (here := [each for each in ids if file.low <= _key(each) <= file.high])
     ]
-    results = run_tasks(session, _rewrite, tasks, what="erasing")
+    with cleared(base.folder, work):
+        results = run_tasks(session, _rewrite, tasks, what="erasing")
     changed = [(task.file, found, made) for task, (found, made) in zip(tasks, results, strict=True) if found]
     held = {each for file, found, _ in changed if file.table == tables[0] for each in found}
     added = tuple(made for _, _, made in changed if made is not None)
@@ -136,6 +138,7 @@ def _without(
 @dataclass(frozen=True, slots=True)
 class _Rewriting:
     folder: Folder
+    work: str
     file: DataFile
     ids: tuple[RecordId, ...]
 
@@ -151,7 +154,7 @@ def _rewrite(task: _Rewriting) -> tuple[tuple[RecordId, ...], DataFile | None]:
         for batch in read_range(task.folder, task.file):
             yield batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=gone)))
 
-    return found, write_table(task.folder, task.file.table, rest())
+    return found, write_table(task.folder, task.file.table, rest(), task.work)
 
 
 def _find(folder: Folder, file: DataFile, ids: Sequence[RecordId]) -> tuple[RecordId, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -79,9 +80,10 @@ class Lake:
         return Snapshot(self.folder, parse_manifest(data, version, self.where))
 
     def history(self) -> Iterator[Snapshot]:
-        """Yield the versions that can be read, newest first."""
+        """Yield the versions that can be read, newest first, without those that vacuum removes meanwhile."""
         for version in reversed(self.versions()):
-            yield self.snapshot(version)
+            with suppress(NoSuchVersion):
+                yield self.snapshot(version)
 
     def commit(self, base: Snapshot, change: Change) -> Snapshot:
         """Make the version after `base`, or raise Overtaken where another writer did."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,8 @@ from lace.pipeline.lake.lake import Lake
 from lace.pipeline.lake.manifest import Change, DataFile
 from lace.pipeline.lake.read import read_merged
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.pipeline.lake.work import commit_work
-from lace.pipeline.lake.write import write_table
+from lace.pipeline.lake.work import cleared, commit_work
+from lace.pipeline.lake.write import new_work, write_table
 from lace.pipeline.tables import SUMMARY_TABLES
 from lace.pipeline.tasks import run_tasks
 
@@ -60,7 +61,9 @@ def _merge_once(base: Snapshot, session: SparkSession | None, target: int) -> Ch
     ]
     if not groups:
         return None
-    merged = run_tasks(session, _merge, [(base.folder, group) for group in groups], what="optimize")
+    work = new_work()
+    with cleared(base.folder, work):
+        merged = run_tasks(session, partial(_merge, base.folder, work), groups, what="optimize")
     removed = tuple(file for group in groups for file in group)
     counts = {"files_merged": len(removed), "files_made": len(merged)}
     return Change("optimize", f"optimize-{token_hex(8)}", tuple(merged), removed, counts=counts)
@@ -80,9 +83,8 @@ def small_neighbours(files: Sequence[DataFile], target: int) -> Iterator[tuple[D
         yield tuple(group)
 
 
-def _merge(item: tuple[Folder, tuple[DataFile, ...]]) -> DataFile:
-    folder, files = item
-    made = write_table(folder, files[0].table, read_merged(folder, files))
+def _merge(folder: Folder, work: str, files: tuple[DataFile, ...]) -> DataFile:
+    made = write_table(folder, files[0].table, read_merged(folder, files), work)
     assert made is not None
     assert made.rows == sum(file.rows for file in files)
     return made

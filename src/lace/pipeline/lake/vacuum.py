@@ -1,7 +1,8 @@
 """Removes old versions, and files that no version names any more.
 
 Rules of this file:
-1. The newest version always stays.
+1. The newest version always stays. Any other is as old as the time since it was the newest: whoever reads
+   it, or is about to commit on it, began before that.
 2. Manifests go first, then the files that only they named: where vacuum is killed in between, no version is
    left that lacks a file.
 3. A file that no version names may belong to a writer at work, whose commit will name it, until it is older
@@ -16,6 +17,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from lace.pipeline.lake.faults import BadManifest, NoSuchVersion
@@ -42,11 +44,12 @@ class Vacuumed:
 def vacuum(
     lake: Lake, *, keep: int = 1, older_than: float = 7 * DAY, grace: float = DAY, dry_run: bool = False
 ) -> Vacuumed:
-    """Remove versions that are older than so many seconds and not among the newest, and their files."""
+    """Remove versions that have not been the newest for so many seconds, but for the last ones; and files."""
     now = time.time()
     commits = lake.folder.list(COMMITS)
-    ages = {v: now - e.modified for e in commits if (v := manifest_version(e.path)) is not None}
-    versions = sorted(ages)
+    made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
+    versions = sorted(made)
+    ages = {version: now - made[following] for version, following in pairwise(versions)}
     newest = set(versions[-max(1, keep) :])
     gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
     # Read before anything is removed: a damaged manifest among those that stay stops everything.

@@ -28,23 +28,36 @@ GROUP_ROWS: Final = 32_768
 GROUP_BYTES: Final = 16 * 2**20
 """Of a row group in memory: small enough to hold several, large enough to compress."""
 
+WORK_BYTES: Final = 8
+"""Of the sixteen that a name is made of, for all files of one work."""
+
 KEYS: Final = b"lace.keys"
 """In the footer: a JSON list of the first key of each row group."""
 
 
-def new_name(table: str) -> str:
+def new_name(table: str, work: str = "") -> str:
     """Return a path for a data file that nobody else has."""
-    return f"{DATA}/{TABLES[table].name}/{token_hex(16)}.parquet"
+    return f"{DATA}/{TABLES[table].name}/{work or token_hex(WORK_BYTES)}{token_hex(16 - WORK_BYTES)}.parquet"
 
 
-def write_table(folder: Folder, table: str, batches: Iterable[pa.RecordBatch | pa.Table]) -> DataFile | None:
-    """Write rows of a table, which come in order, as one file; None where there are no rows."""
+def new_work() -> str:
+    """Return a name for work of many tasks, with which the names of all its files begin."""
+    return token_hex(WORK_BYTES)
+
+
+def write_table(
+    folder: Folder, table: str, batches: Iterable[pa.RecordBatch | pa.Table], work: str = ""
+) -> DataFile | None:
+    """Write rows of a table, which come in order, as one file; None where there are no rows.
+
+    `work` is what it belongs to: whoever started that can find what its tasks have left.
+    """
     groups = row_groups(batches)
     first = next(groups, None)
     if first is None:
         return None
     shape = TABLES[table]
-    path = new_name(table)
+    path = new_name(table, work)
     keys: list[str] = []
     rows, last = 0, ""
     with (
