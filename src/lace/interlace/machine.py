@@ -79,7 +79,7 @@ from lace.interlace.events import (
     Unchecked,
     Wake,
 )
-from lace.interlace.limits import ExchangeLimits, TransferLimit
+from lace.interlace.limits import ExchangeLimits
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.patience import Patience
 from lace.interlace.phases import BUSY, NEXT, Phase
@@ -388,14 +388,7 @@ class InterlaceMachine:
         if self.phase is not Phase.SETTLE or not transfer.is_settled(exchange.loop):
             return []
         if exchange.loop.over_limit:
-            bound = exchange.agreed.terms.limits.max_total_transferred_bytes
-            error = TransferLimit(
-                limit="max_total_transferred_bytes",
-                bound=bound,
-                seen="the next record",
-                advice="the next exchange goes on from there",
-            )
-            self._ending = (Cause.TRANSFER_LIMIT, error)
+            self._ending = (Cause.TRANSFER_LIMIT, transfer.over_limit(exchange))
             return [ExchangeOver()]
         if needs_another_loop(exchange):
             bound = exchange.agreed.terms.limits.max_loop_iterations

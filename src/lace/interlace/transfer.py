@@ -96,6 +96,19 @@ def records_sent(exchange: Exchange, event: RecordsSent) -> list[Output]:
     return _end_response(exchange)
 
 
+def over_limit(exchange: Exchange) -> TransferLimit:
+    """Say that the next record would be too much, and where that is so, that the peer said how much is."""
+    ours = exchange.settings.limits.max_total_transferred_bytes
+    bound = exchange.agreed.terms.limits.max_total_transferred_bytes
+    whose = "" if bound == ours else "the peer set it, perhaps to what it has room for today; "
+    return TransferLimit(
+        limit="max_total_transferred_bytes",
+        bound=bound,
+        seen="the next record",
+        advice=f"{whose}the next exchange goes on from there",
+    )
+
+
 def _end_response(exchange: Exchange) -> list[Output]:
     """Say what is not available, as far as one block holds it; the rest is left unsaid, and so deferred."""
     room = exchange.agreed.terms.limits.max_fact_block_bytes
