@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -15,12 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
-from lace.porcelain import Lace, generate
+from lace.cli.serverun import LogFile, ServerRun
+from lace.porcelain import Arrangement, Lace, ServerLog, Serving, generate
 from lace.transports import make_self_signed
 from tests.cli.conftest import Run, only_read
 from tests.cli.servers import SECONDS
@@ -316,6 +318,51 @@ def test_a_reload_takes_renewed_certificates_and_names_what_it_does_not_take(ser
     assert expires.startswith("the certificate expires at")
     page = urllib.request.urlopen(ready["metrics"], timeout=10).read().decode()
     assert '\nlace_certificate_expires_timestamp_seconds{word="certificate"} 1' in page
+
+
+def test_a_log_on_a_full_disk_is_written_again_where_there_is_room(tmp_path: Path) -> None:
+    """What cannot be written to the old file keeps nobody from going on in the new one."""
+    path = tmp_path / "log"
+    path.symlink_to("/dev/full")
+    log = LogFile(path)
+    with suppress(OSError):
+        log.write("lost")
+    path.unlink()
+    log.reopen()
+    log.write("told")
+    log.close()
+    assert path.read_text() == "told\n"
+
+
+def test_a_reload_that_took_longer_than_a_later_one_changes_nothing(tmp_path: Path) -> None:
+    """Whoever asks twice means the files as they are the second time."""
+    slow, begun = Event(), Event()
+    old, new = Arrangement(per_host=1), Arrangement(per_host=2)
+    found = iter([old, new])
+
+    def again() -> Arrangement:
+        arrangement = next(found)
+        if arrangement is old:
+            begun.set()
+            assert slow.wait(SECONDS)
+        return arrangement
+
+    async def run() -> None:
+        with Lace() as lace:
+            serving = Serving(lace.exchanges, Arrangement())
+            log = ServerLog(told.append), LogFile(None)
+            steered = ServerRun(call, lace, serving.arrangement, again, secret=None, log=log)
+            first = asyncio.create_task(steered._reload(serving))
+            await asyncio.to_thread(begun.wait, SECONDS)
+            await steered._reload(serving)
+            slow.set()
+            await first
+            assert serving.arrangement is new
+            assert len(told) == 1
+
+    call: Any = None  # nobody is told where it is
+    told: list[str] = []
+    asyncio.run(run())
 
 
 @pytest.mark.net

@@ -42,6 +42,8 @@ def test_what_was_tapped_is_played_again_byte_for_byte(lace: Run, home: Path) ->
         assert done.code == 0, done.err
         assert "every answer is the captured one, byte for byte" in done.out
     assert lace("replay", capture, "--json").values == lace("replay", capture, "--json").values
+    events = [each["event"] for each in lace("replay", capture, "--json").values[0]["events"]]
+    assert events.index("ended") == len(events) - 1, "and nothing that is no end is called one"
     # The records in it can be taken out like those of any other file.
     with Lace.init(home / "c"):
         pass

@@ -78,6 +78,23 @@ def test_a_day_has_so_many_bytes() -> None:
     assert quotas.stored_today == 0
 
 
+def test_a_day_ends_also_where_nobody_new_comes() -> None:
+    """Who stays for days is not told at night that the bytes of two days were too many for one."""
+    day = Day()
+    quotas = Quotas(day)
+    stay = quotas.enter("a", None, Bounds(100, 100, 100, DayLimits(stored=10, traffic=100)))
+    stay.carry(60)
+    day.seconds += DAY_SECONDS
+    stay.carry(120)
+    with pytest.raises(QuotaSpent, match="a has had 100 of 100 bytes today"):
+        stay.carry(160)
+    day.seconds += DAY_SECONDS
+    stay.store(6)
+    assert quotas.stored_today == 6
+    day.seconds += DAY_SECONDS
+    assert quotas.stored_today == 0
+
+
 def test_strangers_cannot_make_the_books_grow() -> None:
     quotas = Quotas(Day())
     here = quotas.enter("here", None, WIDE)

@@ -163,6 +163,7 @@ def test_what_is_given_beside_a_file_wins(folder: Path) -> None:
         ("[two words]", "serve/section", "such as [members]"),
         ("[empty]", "serve/nobody", "say who is in it"),
         ("public-certificate nowhere.pem", "serve/file", "nowhere.pem"),
+        ("log here\0there", "serve/value", "no path holds a NUL"),
         ("[g]\nhosts proven", "serve/value", "'proven' is no address or network"),
         ("[g]\nhosts 192.0.2.7/24", "serve/value", "is no address or network: write 192.0.2.7"),
         ("[g]\ntransports carrier-pigeon", "serve/value", "no transport"),

@@ -281,6 +281,7 @@ def test_what_a_peer_may_store_in_a_day_is_limited() -> None:
         house = House([], terms=Terms(day=DayLimits(stored=room)))
         first = await Guest(house, LEFT, proven=TCP).result()
         assert first.cause is Cause.TRANSFER_LIMIT
+        assert "the peer set it" in str(first.error), "and not we, who allow a gibibyte"
         assert len(ids(house.store)) == 2
         assert house.ended["cause"] == "peer-closed"
         assert house.serving.quotas.stored_today == 2 * len(LEFT[0].raw)

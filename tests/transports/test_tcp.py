@@ -42,6 +42,19 @@ def test_nobody_there_is_said_with_the_reason() -> None:
     asyncio.run(run())
 
 
+def test_a_name_that_nobody_can_have_is_said() -> None:
+    async def run() -> None:
+        address = f"tcp:{64 * 'a'}.example:4790"
+        with pytest.raises(NotReached, match="more than 63 characters"):
+            async with connect(address):
+                pass
+        with pytest.raises(NotServed, match="more than 63 characters"):
+            async with serve(address, nothing):
+                pass
+
+    asyncio.run(run())
+
+
 def test_a_port_that_is_taken_is_said() -> None:
     async def run() -> None:
         async with serve(free_port("tcp:127.0.0.1:0"), nothing) as server:

@@ -36,6 +36,8 @@ def _run(call: Call) -> int:
 
     def observe(observed: Observed) -> None:
         text, value = _told(observed)
+        if value is None:
+            return
         if out.as_json:
             events.append(value)
         else:
@@ -72,8 +74,16 @@ def _records(paths: list[str]) -> list[Record]:
         return [lace.store.get(record) for _, record in lace.store.ids()]
 
 
-def _told(observed: Observed) -> tuple[str, dict[str, Any]]:
-    from lace.drive import PlanChanged, RecordArrived, RecordRejected, RecordsLeft, RoundEnded
+def _told(observed: Observed) -> tuple[str, dict[str, Any] | None]:
+    """Return what is told, as words and as a value; None where it is nothing of its own."""
+    from lace.drive import (
+        ExchangeEnded,
+        PlanChanged,
+        RecordArrived,
+        RecordRejected,
+        RecordsLeft,
+        RoundEnded,
+    )
 
     match observed:
         case PlanChanged(plan, peer, epoch):
@@ -89,7 +99,9 @@ def _told(observed: Observed) -> tuple[str, dict[str, Any]]:
             return text, {"event": "sent", "ids": list(records), "loop": loop}
         case RoundEnded(result):
             return "both have what they want", {"event": "settled", "loops": result.loops}
-    return "", {"event": "ended"}
+        case ExchangeEnded():
+            return "", {"event": "ended"}
+    return "", None
 
 
 def _summed(played: Replay) -> dict[str, Any]:

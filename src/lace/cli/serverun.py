@@ -64,8 +64,11 @@ class LogFile:
         if self._path is not None:
             with file_faults(self._path):
                 file = self._path.open("a", encoding="utf-8")
-            self.close()
-            self._file = file
+            before, self._file = self._file, file
+            # On a full disk it ends without its last lines: whoever makes room there gets a log all the same.
+            if before is not sys.stderr:
+                with suppress(OSError):
+                    before.close()
 
     def write(self, line: str) -> None:
         """Write one line."""
@@ -111,6 +114,8 @@ class ServerRun:
         """Prepare; `again` reads the arrangement again."""
         self._again = again
         self._reloading: set[asyncio.Task[None]] = set()
+        self._asked = self._answered = 0
+        """How often to read everything again, and which of these times was the last to be done."""
         self._renewing = False
         self._call = call
         self._lace = lace
@@ -222,9 +227,14 @@ class ServerRun:
 
     async def _reload(self, serving: Serving) -> None:
         """Read everything again; what cannot be understood changes nothing."""
+        self._asked += 1
+        number = self._asked
         try:
             self._file.reopen()
             arrangement = await asyncio.to_thread(self._again)
+            if number < self._answered:
+                return  # who was asked later was done before, and has what is newer
+            self._answered = number
             renegotiating = serving.reload(arrangement)
         except LaceError as error:
             details: list[str] = getattr(error, "details", list)()

@@ -24,11 +24,11 @@ def ending_of(
     """
     limits = exchange.agreed.terms.limits
     if over_limit:
+        bound = limits.max_total_transferred_bytes
+        ours = bound == exchange.settings.limits.max_total_transferred_bytes
+        whose = "" if ours else "the peer set it, perhaps to what it has room for today; "
         return Cause.TRANSFER_LIMIT, TransferLimit(
-            limit="max_total_transferred_bytes",
-            bound=limits.max_total_transferred_bytes,
-            seen="the next record",
-            advice=advice,
+            limit="max_total_transferred_bytes", bound=bound, seen="the next record", advice=whose + advice
         )
     if not needs_another_loop(exchange):
         return Cause.FIXED_POINT, None

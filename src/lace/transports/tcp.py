@@ -17,6 +17,8 @@ from lace.transports.proven import Proven
 from lace.transports.serving import Greet, Handler, Server
 from lace.transports.stream import SocketStream, Stream, lend
 
+_NO_NAME = "a part of its name has more than 63 characters, and so nobody can have it"
+
 
 @asynccontextmanager
 async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator[Stream]:
@@ -80,6 +82,8 @@ async def dial(address: Address, options: Options) -> socket.socket:
         reasons.append(f"no answer within {options.connect_seconds:g} s")
     except OSError as error:  # names that nobody knows
         reasons.append(explain(error))
+    except UnicodeError:  # and those that nobody can be asked for
+        reasons.append(_NO_NAME)
     raise NotReached(address=str(address), reason="; ".join(dict.fromkeys(reasons)))
 
 
@@ -104,6 +108,8 @@ async def listen(address: Address, options: Options) -> list[socket.socket]:
         for each in listeners:
             each.close()
         raise NotServed(address=str(address), reason=explain(error)) from error
+    except UnicodeError as error:
+        raise NotServed(address=str(address), reason=_NO_NAME) from error
     return listeners
 
 

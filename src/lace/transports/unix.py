@@ -19,6 +19,9 @@ from lace.transports.serving import Handler, Server
 from lace.transports.stream import SocketStream, Stream, lend
 from lace.transports.tcp import set_buffers
 
+CROWDED_SECONDS = 0.05
+"""How long to wait before a door is tried again at which there is no room even to wait."""
+
 
 @asynccontextmanager
 async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator[Stream]:
@@ -28,11 +31,13 @@ async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator
         sock.setblocking(False)
         set_buffers(sock, options)
         async with asyncio.timeout(options.connect_seconds):
-            await asyncio.get_running_loop().sock_connect(sock, _path(address))
+            await _connect(sock, _path(address))
         stream = _stream(sock, address, 0, options)
     except OSError as error:
         sock.close()
-        raise NotReached(address=str(address), reason=explain(error)) from error
+        late = isinstance(error, TimeoutError)
+        reason = f"nobody was let in within {options.connect_seconds:g} s" if late else explain(error)
+        raise NotReached(address=str(address), reason=reason) from error
     except BaseException:
         sock.close()
         raise
@@ -62,6 +67,20 @@ async def serve(address: Address, handler: Handler, options: Options = OPTIONS) 
             if path.stat().st_ino == ours:
                 path.unlink()
         await server.end()
+
+
+async def _connect(sock: socket.socket, path: str) -> None:
+    """Connect, as soon as there is room among those who wait to be let in.
+
+    Here a connection is there at once or not at all; asyncio would take it for one that is being made.
+    """
+    while True:
+        try:
+            sock.connect(path)
+        except BlockingIOError:
+            await asyncio.sleep(CROWDED_SECONDS)
+        else:
+            return
 
 
 def _path(address: Address) -> str:
@@ -95,8 +114,11 @@ def _is_left_over(path: Path) -> bool:
     except FileNotFoundError:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        # Where many wait to be let in, somebody listens, and we do not wait with them.
+        probe.setblocking(False)
         try:
-            probe.connect(str(path))
+            with suppress(BlockingIOError):
+                probe.connect(str(path))
         except ConnectionRefusedError:
             return True
         return False

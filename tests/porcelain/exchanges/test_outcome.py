@@ -40,7 +40,12 @@ def test_every_cause_has_a_kind_and_every_kind_an_exit_code_of_its_own() -> None
 
 def test_words_say_why_and_nothing_where_all_is_well() -> None:
     assert words_of(InterlaceResult(Cause.FIXED_POINT)) is None
-    assert "before both sides were done" in str(words_of(InterlaceResult(Cause.PEER_CLOSED, loops=3)))
+    closed = str(words_of(InterlaceResult(Cause.PEER_CLOSED, loops=3)))
+    assert closed.startswith("the peer closed before both sides were done: it may have come to a limit")
+    assert "may not be stored there" not in closed
+    closed = str(words_of(InterlaceResult(Cause.PEER_CLOSED, sent_hashes=("a",), deferred_hashes=("b",))))
+    assert "done, and left records for later: " in closed
+    assert closed.endswith("; what was sent last may not be stored there")
     inner, outer = EngineError(reason="inner"), LaceError(reason="outer: inner")
     outer.__cause__ = inner
     assert words_of(InterlaceResult(Cause.POLICY, outer)) == "outer: inner [engine/error]"

@@ -18,6 +18,12 @@ AT_THE_DOOR: Final = (
 )
 AFTER_THE_PLAN: Final = "the peer closed after the plan was agreed on, and before anything was exchanged"
 
+BEFORE_THE_END: Final = "the peer closed before both sides were done"
+PERHAPS_FULL: Final = (
+    "it may have come to a limit of its own, such as bytes a day, have a full disk, or be about to stop;"
+    f" run it again, later where the same happens twice; {ITS_LOG}"
+)
+
 
 class Outcome(Enum):
     """What an exchange came to."""
@@ -122,11 +128,18 @@ def words_of(result: InterlaceResult, introduced: Introduction | None = None) ->
     if result.cause is not Cause.PEER_CLOSED:
         return None
     if outcome_of(result) is not Outcome.REFUSED:
-        return "the peer closed before both sides were done"
+        return _left_early(result)
     if result.exchange_plan_id is None:
         return AT_THE_DOOR
     perhaps = f"{_perhaps(introduced)}, or our rules are longer or cost it more than it allows"
     return f"{AFTER_THE_PLAN}: {perhaps}; {ITS_LOG}"
+
+
+def _left_early(result: InterlaceResult) -> str:
+    """Say what may have made a peer close in the middle, and what follows from that."""
+    later = ", and left records for later" if result.deferred_hashes else ""
+    words = f"{BEFORE_THE_END}{later}: {PERHAPS_FULL}"
+    return f"{words}; what was sent last may not be stored there" if result.sent_hashes else words
 
 
 def _perhaps(introduced: Introduction | None) -> str:

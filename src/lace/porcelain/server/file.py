@@ -344,6 +344,9 @@ class _Reader:
             self._fault("serve/value", f"{word} takes one value", line, at, advice=f"{word}: {what.help}")
             return
         for text, where in values:
+            if what.path and "\0" in text:
+                self._fault("serve/value", "no path holds a NUL", line, where, advice=f"{word}: {what.help}")
+                continue
             try:
                 words.setdefault(word, []).append(Given(what.reads(text), line, where))
             except LaceError as error:

@@ -62,8 +62,14 @@ class Quotas:
         self._hosts: Counter[str] = Counter()
         self._stored: Counter[str] = Counter()
         self._traffic: Counter[str] = Counter()
-        self.stored_today = 0
-        """By everybody."""
+        self._stored_in_all = 0
+
+    @property
+    def stored_today(self) -> int:
+        """How many bytes everybody has stored today."""
+        with self._lock:
+            self._turn_page()
+            return self._stored_in_all
 
     @property
     def open(self) -> int:
@@ -96,11 +102,11 @@ class Quotas:
         ):
             if bound is not None and had >= bound:
                 raise QuotaSpent(limit=limit, who=account, seen=had, bound=bound, more="")
-        if bounds.stored_in_all is not None and self.stored_today + more > bounds.stored_in_all:
+        if bounds.stored_in_all is not None and self._stored_in_all + more > bounds.stored_in_all:
             raise QuotaSpent(
                 limit="stored-per-day-in-all",
                 who="everybody",
-                seen=self.stored_today,
+                seen=self._stored_in_all,
                 bound=bounds.stored_in_all,
                 more=_with(more),
             )
@@ -111,7 +117,7 @@ class Quotas:
             self._day = day
             self._stored.clear()
             self._traffic.clear()
-            self.stored_today = 0
+            self._stored_in_all = 0
         for book in (self._stored, self._traffic):
             if len(book) > 2 * MOST_ACCOUNTS:
                 for account, _ in book.most_common()[MOST_ACCOUNTS:]:
@@ -165,11 +171,13 @@ class Stay:
                 )
             quotas._check_day(self.account, self._bounds, size)
             quotas._stored[self.account] += size
-            quotas.stored_today += size
+            quotas._stored_in_all += size
 
     def carry(self, total: int) -> None:
         """Count what the connection has carried, and say when that was all for today."""
         with self._quotas._lock:
+            # Who stays overnight begins a new day too, also where nobody else comes.
+            self._quotas._turn_page()
             self._quotas._traffic[self.account] += total - self._carried
             self._carried = total
             self._quotas._check_day(self.account, self._bounds)
@@ -180,7 +188,7 @@ class Stay:
         bound, quotas = self._bounds.day.stored, self._quotas
         rooms = [] if bound is None else [bound - quotas._stored[self.account]]
         if self._bounds.stored_in_all is not None:
-            rooms.append(self._bounds.stored_in_all - quotas.stored_today)
+            rooms.append(self._bounds.stored_in_all - quotas._stored_in_all)
         return max(0, min(rooms)) if rooms else None
 
     def leave(self) -> None:
