@@ -210,6 +210,7 @@ class PolicyHost(Host):
         self._guard = guard
         self._narrows = narrows
         self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
+        self._asks = not sends_only
         self.have: AbstractSet[str] = frozenset()
         """The records of the last evaluation."""
 
