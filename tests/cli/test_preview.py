@@ -116,6 +116,34 @@ def test_the_peer_s_store_says_what_would_be_asked_for(notes: Run, home: Path) -
     assert "may be asked for: 1 record" in notes(*words, "--as", "me").lines
 
 
+def test_what_was_forgotten_is_not_asked_for(notes: Run, home: Path) -> None:
+    with Lace.init(home / "there") as there:
+        there.put_records([SECOND])
+    assert notes("forget", SECOND.id).code == 0
+    words = ("preview", "--policy", "u.policy", "--peer-store", "there")
+    lines = notes(*words).lines
+    at = lines.index("may be asked for: 0 records")
+    assert lines[at + 1 : at + 3] == ["not asked for, because forgotten here: 1 record", f"  {SECOND.id}"]
+    [value] = notes(*words, "--json").values
+    assert (value["may_request"]["count"], value["kept_out"]["records"]) == (0, [SECOND.id])
+
+
+def test_a_selector_that_wants_nothing_is_told_to_give_nothing(notes: Run, home: Path) -> None:
+    why = "our SelectAdvertised is run there over what we advertise, and selects"
+    claims = "AdvertisedField(P,S,'Group',_,'u')."
+    (home / "one.policy").write_text(U.replace(claims, "Advertised(P,S), not Advertised(P,S)."))
+    assert (
+        f"the peer may ask for none of that: {why} none of it"
+        in notes("preview", "--policy", "one.policy").lines
+    )
+    (home / "some.policy").write_text(U.replace(claims, "AdvertisedField(P,S,'Name',_,'first')."))
+    lines = notes("preview", "--policy", "some.policy").lines
+    at = lines.index(f"the peer may not ask for 1 record of that: {why} only the others")
+    assert lines[at + 1] == f"  {SECOND.id}  //u//notes//second"
+    [value] = notes("preview", "--policy", "some.policy", "--json").values
+    assert value["unasked"] == {"count": 1, "records": [SECOND.id]}
+
+
 def test_the_peer_s_lake_says_so_too_where_it_is_small(
     notes: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

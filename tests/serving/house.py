@@ -40,8 +40,9 @@ class House:
         self.store.put_many(list(records))
         self.events: list[dict[str, Any]] = []
         time = asyncio.get_running_loop().time
+        self.exchanges = Exchanges(self.store, history=history)
         self.serving = Serving(
-            Exchanges(self.store, history=history),
+            self.exchanges,
             Arrangement(policy=parse_policy(policy), **arranged),
             secret=secret,
             log=ServerLog(lambda line: self.events.append(json.loads(line)), "json"),

@@ -363,6 +363,78 @@ def test_a_new_policy_is_negotiated_with_those_who_are_there() -> None:
     hurry(run())
 
 
+def test_a_policy_that_is_changed_and_changed_back_holds_for_those_who_are_there() -> None:
+    """The first change waits for the end of a round, and the second one must not be taken for none."""
+
+    async def run() -> None:
+        house = House([NOTE, *RIGHT], NOTHING)
+        staying = Guest(house, stays_open=True)
+        await until(lambda: bool(staying.end.side.fixed_points))
+        before = house.serving.arrangement
+        assert house.serving.reload(replace(before, policy=parse_policy(OPEN))) == 1
+        assert house.serving.reload(before) == 1
+        await until(lambda: len(house.told("agreed")) > 1)
+        house.store.put(make_blob(b"later"))
+        await asyncio.sleep(10)
+        assert (await staying.finish()).complete
+        assert not ids(staying.store)
+
+    hurry(run())
+
+
+def test_a_policy_that_is_changed_while_somebody_comes_in_holds_for_it() -> None:
+    async def run() -> None:
+        house = House([NOTE, *RIGHT], OPEN)
+        before, begin, loop = house.serving.arrangement, house.exchanges.begin, asyncio.get_running_loop()
+
+        async def change() -> None:
+            house.serving.reload(replace(before, policy=parse_policy(NOTES)))
+
+        def begin_late(*given: Any, **more: Any) -> Any:
+            end = begin(*given, **more)
+            if house.serving.arrangement is before:
+                asyncio.run_coroutine_threadsafe(change(), loop).result()
+            return end
+
+        house.exchanges.begin = begin_late  # type: ignore[method-assign]
+        staying = Guest(house, stays_open=True)
+        await until(lambda: bool(staying.end.side.fixed_points))
+        assert (await staying.finish()).complete
+        assert ids(staying.store) == {NOTE.id}
+        assert [each["epoch"] for each in house.told("agreed")] == [1]
+
+    hurry(run())
+
+
+def test_who_proves_only_later_who_it_is_has_the_policy_that_is_then_its_own() -> None:
+    """While it is nobody, nothing that is about it changes for it; a new epoch is another matter."""
+
+    async def run() -> None:
+        known = PeerGroup("known", parse_policy(OPEN), Terms(), frozenset({ALICE.verifier}))
+        house = House([NOTE, *RIGHT], NOTHING, groups=(known,))
+        staying = Guest(house, stays_open=True)
+        await until(lambda: bool(staying.end.side.fixed_points))
+        narrowed = replace(known, policy=parse_policy(NOTES))
+        renegotiated = house.serving.reload(replace(house.serving.arrangement, groups=(narrowed,)))
+        assert renegotiated == 0, "nothing is another policy for it"
+        await asyncio.sleep(10)
+
+        def prove() -> None:
+            exchange = staying.end.side.machine.exchange
+            exchange.settings = replace(exchange.settings, secret=ALICE)
+            staying.end.change_operand(exchange.epoch.module)
+
+        staying.pump.post(prove)
+        await until(lambda: len(house.told("agreed")) > 1)
+        await until(lambda: NOTE.id in ids(staying.store))
+        await asyncio.sleep(10)
+        assert (await staying.finish()).complete
+        assert house.told("agreed")[-1]["peer"] == ALICE.verifier
+        assert ids(staying.store) == {NOTE.id}
+
+    hurry(run())
+
+
 def test_who_is_denied_from_now_on_is_sent_away() -> None:
     async def run() -> None:
         house = House()

@@ -29,6 +29,7 @@ _WHAT = {
     "peer": "the peer's policy does not select {them}",
     "send": "this restriction does not let {them} go",
 }
+_OUR_OWN = "our SelectAdvertised is run there over what we advertise, and selects"
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -72,9 +73,18 @@ def _show(out: Output, lace: Lace, told: dict[str, Any]) -> None:
         out.line(f"exposed to it: {told['exposed']:,} of {count(told['stored'], 'record')}")
     out.line(f"may be sent: {count(told['may_send']['count'], 'record')}")
     write_records_named(out, lace, told["may_send"])
+    unasked = told["unasked"]["count"]
+    if unasked and unasked == told["may_send"]["count"]:
+        out.line(f"the peer may ask for none of that: {_OUR_OWN} none of it")
+    elif unasked:
+        out.line(f"the peer may not ask for {count(unasked, 'record')} of that: {_OUR_OWN} only the others")
+        write_records_named(out, lace, told["unasked"])
     if told["may_request"] is not None:
         out.line(f"may be asked for: {count(told['may_request']['count'], 'record')}")
         write_records_named(out, lace, told["may_request"])
+        if told["kept_out"]["count"]:
+            out.line(f"not asked for, because forgotten here: {count(told['kept_out']['count'], 'record')}")
+            write_records_named(out, lace, told["kept_out"])
     else:
         out.line("may be asked for: not known without --advertised or --peer-store")
     out.line(f"held back: {count(told['stored'] - told['may_send']['count'], 'record')}")
@@ -103,6 +113,8 @@ def _told(call: Call, stage: Stage, found: Preview) -> dict[str, Any]:
         "may_send": counted(found.may_send, limit),
         "may_request": None if found.may_request is None else counted(found.may_request, limit),
         "held": [held(each) for each in found.held],
+        "kept_out": counted(found.kept_out, limit),
+        "unasked": counted(found.unasked, limit),
     }
 
 

@@ -132,6 +132,10 @@ class Host:
         self._send_sets = send_sets or SendSets(0)
         self._subject: Subject | None = None
         self._policy: LocalPolicy | None = None
+        self._asks = True
+        """Whether anything may be asked for at all."""
+        self._decided: Evaluation | None = None
+        """The last evaluation of this epoch, where nothing may be."""
         self._advertised: GrowingSet[Fact] = GrowingSet()
         self._arrived: list[Record] = []
         self._arrived_bytes = 0
@@ -149,6 +153,7 @@ class Host:
     def prepare(self, agreed: PlanAgreed) -> Prepared | EvaluationFailed:
         """Compile the local policy of a plan, and look up what is remembered of the link."""
         self._subject = None
+        self._decided = None
         try:
             self._policy = LocalPolicy(
                 agreed.plan,
@@ -200,6 +205,10 @@ class Host:
         """Evaluate the policy over the store as it is now."""
         assert self._policy is not None
         self._advertised = _follow(self._advertised, need.advertised)
+        if need.purpose is Purpose.REQUEST and self._decided is not None:
+            # A machine asks only where something is lacking. Were the peer's rules run for that, one of their
+            # limits would tell what is here, and nothing comes of it anyway.
+            return Evaluated(self._decided)
         try:
             snapshot = self._snapshots.take(need.runtime, self._advertised.version())
             # Both of the snapshot: others may add to them while this one evaluates.
@@ -210,7 +219,9 @@ class Host:
                 return Evaluated(Evaluation(decision, have, facts, self.kept_out))
         except LaceError as error:
             return EvaluationFailed(error)
-        return Evaluated(Evaluation(decision, have, facts))
+        evaluation = Evaluation(decision, have, facts)
+        self._decided = None if self._asks else evaluation
+        return Evaluated(evaluation)
 
     def keeps_out(self, wanted: AbstractSet[str]) -> frozenset[str]:
         """Return those of some records that the store would not let in: their bytes would come for nothing.

@@ -1,5 +1,6 @@
 """040: two operands make one exchange plan, and each side's `MaySend` and `MayRequest`. Pure."""
 
+from lace.policy.askable import find_askable
 from lace.policy.compose import (
     ActivePolicy,
     Composed,
@@ -93,7 +94,7 @@ __all__ = [
     "Running", "SameIndex", "SelectedNotExposable", "SignerDisagrees", "Snapshot", "SourceMap", "Transcript",
     "UnknownLowering", "UnknownPlanProfile", "UnreadableFacts", "ViewMaker", "Views",
     "among", "assign_origins", "came_since", "check_announced", "compose_selectors", "expose_selected",
-    "join_operands",
+    "find_askable", "join_operands",
     "lower_exposure", "make_plan", "naming_operand", "parse_transcript", "read_expose", "read_module",
     "read_restriction", "receive_module", "restrict_like",
 ]  # fmt: skip

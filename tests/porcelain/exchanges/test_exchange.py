@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lace.algebra import EvaluationLimits
 from lace.datalog import compile_program
 from lace.drive import Wired
 from lace.errors import LaceError
@@ -17,7 +18,7 @@ from lace.facts import Predicate
 from lace.iltp import PREFACE, make_resource
 from lace.interlace import Cause, Claim, Cursor, InterlaceResult, Link, PreparedPolicyRefused, Schema
 from lace.interlace.merkle import make_entries
-from lace.policy import lower
+from lace.policy import OperandLimits, lower
 from lace.porcelain import (
     ExchangeChoices,
     Exchanges,
@@ -56,6 +57,27 @@ def refusal(result: InterlaceResult) -> str:
     cause = result.error.__cause__
     assert isinstance(cause, LaceError)
     return cause.code
+
+
+def test_a_side_that_only_sends_does_not_tell_what_it_has() -> None:
+    """Rules that cost too much, as soon as somebody runs them over what their author advertises."""
+    digits = "".join(f"D('{number}') :- true.\n" for number in range(20))
+    bait = f"{digits}Many(A,B,C,P) :- D(A), D(B), D(C), Advertised(P,_).\n"
+    probing = OPEN.replace(
+        "[expose", f"{bait}SelectAdvertised(P,S) :- Advertised(P,S), Many(_,_,_,P).\n[expose"
+    )
+    known, other = notes("a", 2)
+    few = OperandLimits(peer=EvaluationLimits(derived_total=4000))
+    ends = []
+    for record in (known, other):
+        there = stocked([record])
+        there._exchanges = Exchanges(there.store, sends_only=True)
+        answering = Answering(there, f"{OPEN}[send]\nAllowSend(P) :- Field(P,'App',_,'b').\n")
+        answering.choices = ExchangeChoices(evaluation=few)
+        result, _ = sync(answering, [known], given=probing)
+        ends.append((result.cause, result.sent_hashes, result.loops, answering.results[0].error))
+        assert ids(there.store) == {record.id}
+    assert ends[0] == ends[1] == (Cause.FIXED_POINT, (), 1, None)
 
 
 def test_both_laces_have_what_they_want_and_note_it() -> None:

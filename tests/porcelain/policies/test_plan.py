@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from lace.policy import NothingToPresent
 from lace.porcelain import Lace, WrongArgument, parse_policy, plan_exchange
 from tests.porcelain.policy_texts import ALICE, EXPOSE_TOWN, SELECT_ALL, TOWN
+from tests.porcelain.talking import Answering
 
 TO_ALICE = f"[select]\n{SELECT_ALL}[expose to {ALICE}]\n{EXPOSE_TOWN}"
 
@@ -39,6 +41,38 @@ def test_what_is_not_exposed_is_not_said_to_stay() -> None:
     assert here.preview(ours, theirs=theirs).may_send == {record}
     told = "\n".join(plan_exchange(ours, theirs).discloses[0])
     assert "get only what they name by its id" in told
+
+
+READS_SUBJECT = {
+    "a receive section": (
+        f"[select]\n{SELECT_ALL}[receive]\nAllowRequest(P,S) :- AdvertisedField(P,S,'Subject',_,'x').\n"
+    ),
+    "a section for somebody": (
+        f"[select]\n{SELECT_ALL}[select for {ALICE}]\nSelectHave(P) :- Have(P).\n"
+        "SelectAdvertised(P,S) :- AdvertisedField(P,S,'Subject',_,'x').\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", READS_SUBJECT.values(), ids=READS_SUBJECT)
+def test_a_field_that_is_asked_for_is_told_as_an_exchange_tells_it(text: str) -> None:
+    """A section that stays here may need a field, and then the other side reads its name."""
+    here, ours, theirs = Lace(), parse_policy(text), parse_policy(f"[select]\n{SELECT_ALL}")
+    planned = plan_exchange(ours, theirs)
+    result = here.sync("unix:/nowhere", ours, over=Answering(policy=theirs).connect)
+    assert result.exchange_plan_id == planned.plan.id
+    assert planned.plan.fields.names == ("Subject",)
+    for told in planned.discloses:
+        assert any("with their field Subject" in line for line in told)
+    assert planned.discloses[0][-1].endswith(
+        "they stay here, but for names of fields that they read, which its selector asks for: Subject"
+    )
+    assert planned.discloses[1][-1].endswith("they stay here")
+
+
+def test_a_policy_for_somebody_else_makes_no_plan() -> None:
+    with pytest.raises(NothingToPresent):
+        plan_exchange(parse_policy(f"[select for {ALICE}]\n{SELECT_ALL}"), parse_policy(TOWN))
 
 
 @pytest.mark.parametrize("proven", [None, ALICE, (ALICE,), ("alice", None)])

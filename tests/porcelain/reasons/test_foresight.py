@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from lace.algebra import Budget, EvaluationLimits
+from lace.engines import DatabaseVersion
 from lace.facts import write_fact_line
 from lace.porcelain import (
     ExchangeChoices,
@@ -121,6 +123,55 @@ def test_what_is_foreseen_is_what_an_exchange_then_does(lace: Lace, policies: tu
     assert set(result.received_hashes) == to.may_request
     assert set(result.sent_hashes) == back.may_request
     assert set(result.sent_hashes) <= to.may_send
+
+
+def test_what_was_forgotten_is_not_said_to_be_asked_for(lace: Lace) -> None:
+    there, policy = Lace(), parse_policy(ALL)
+    gone, new = (there.put(data, group="town", app="notes", name="second") for data in (b"y", b"z"))
+    lace.put_records([gone])
+    lace.forget(gone.id)
+    found = lace.preview(policy, there=there, theirs=policy)
+    assert (found.may_request, found.kept_out) == ({new.id}, {gone.id})
+    result = lace.sync("unix:/nowhere", policy, over=talking.Answering(there, policy).connect)
+    assert set(result.received_hashes) == found.may_request
+    lace.allow(gone.id)
+    assert lace.preview(policy, there=there, theirs=policy).may_request == {gone.id}
+
+
+WANTS_NOTHING = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S), not Advertised(P,S).\n"
+
+
+def test_what_our_own_selector_lets_nobody_ask_for_is_told(lace: Lace) -> None:
+    """Whoever wants nothing of others writes a selector that gives them nothing either."""
+    one_way, theirs = parse_policy(f"[select]\n{WANTS_NOTHING}[expose selected]\n"), parse_policy(ALL)
+    there, answering = Lace(), talking.Answering(Lace(), theirs)
+    found = lace.preview(one_way, theirs=theirs, there=there)
+    assert (len(found.may_send), found.unasked) == (2, found.may_send)
+    result = lace.sync("unix:/nowhere", one_way, over=answering.connect)
+    assert (result.error, result.sent_hashes) == (None, ())
+    assert not lace.preview(theirs).unasked
+    town = SELECT_TOWN.replace(", Field(P,'Group',_,'town')", "")
+    some = lace.preview(parse_policy(f"[select]\n{town}[expose selected]\n"))
+    assert names(lace, some.unasked) == {"home/first"}
+
+
+def test_who_is_known_only_later_may_ask_for_what_anybody_may(lace: Lace) -> None:
+    peer = talking.BOB
+    late = f"[select for {peer.verifier}]\n{WANTS_NOTHING}"
+    book = PolicyBook(None, {peer.verifier: parse_policy(f"[select]\n{WANTS_NOTHING}[expose selected]\n")})
+    for ours in (parse_policy(ALL + late), book):
+        found = lace.preview(ours, peer=peer.verifier)
+        assert (len(found.may_send), found.unasked) == (2, frozenset())
+        answering = talking.Answering(Lace(), ALL, ExchangeChoices(secret=peer))
+        assert len(lace.sync("unix:/nowhere", ours, over=answering.connect).sent_hashes) == 2
+
+
+def test_more_than_a_limit_allows_is_not_looked_into(lace: Lace, monkeypatch: pytest.MonkeyPatch) -> None:
+    rehearsal = lace.rehearse(parse_policy(f"[select]\n{WANTS_NOTHING}[expose selected]\n"))
+    assert len(rehearsal.unasked()) == 2
+    within, evaluate = Budget(EvaluationLimits(derived_total=1)), DatabaseVersion.evaluate
+    monkeypatch.setattr(DatabaseVersion, "evaluate", lambda *given: evaluate(*given[:2], within, *given[3:]))
+    assert rehearsal.unasked() == frozenset()
 
 
 def test_a_peer_with_a_book_presents_what_is_for_all_of_them(lace: Lace) -> None:

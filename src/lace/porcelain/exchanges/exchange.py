@@ -211,6 +211,7 @@ class PolicyHost(Host):
         self._guard = guard
         self._narrows = narrows
         self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
+        self._asks = not sends_only
         self.have: AbstractSet[str] = frozenset()
         """The records of the last evaluation."""
 
@@ -332,15 +333,19 @@ class ExchangeEnd(Wired):
         """Break off instead of waiting for a turn, now and later; to be called in any thread."""
         self._turn.give_up()
 
-    def change_policy(self, policy: PolicyFile | PolicyBook) -> None:
+    def change_policy(self, policy: PolicyFile | PolicyBook, *, quietly: bool = False) -> None:
         """Renegotiate an open exchange under another policy; a bounded one ends under the old one.
 
-        To be called in the thread of the end: `pump.post(lambda: end.change_policy(policy))`.
+        `quietly` where it is the same for whom the peer is now: what is presented may be as well, and then
+        the next epoch is soon enough. To be called in the thread of the end:
+        `pump.post(lambda: end.change_policy(policy))`.
         """
         if self.side.machine.exchange.settings.stays_open:
-            presented = present(policy, self._known, self.host.presented.operation)
+            before = self.host.presented
+            presented = present(policy, self._known, before.operation)
             self.host.present(presented)
-            self.change_operand(presented.module)
+            if not quietly or presented.module.id != before.module.id:
+                self.change_operand(presented.module)
 
 
 class Exchanges:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lace.policy import NOTHING_EXPOSED, ExchangePlan, make_plan
+from lace.policy import NOTHING_EXPOSED, ExchangePlan, NothingToPresent, make_plan
 from lace.porcelain.arguments import WrongArgument, read_verifier
 from lace.porcelain.policies.file import PolicyFile
+from lace.porcelain.policies.operand import MadeOperand, make_operand
 from lace.porcelain.policies.parse import GivenPolicy, given_policy
+from lace.text import Verifier
 
 
 class PlannedExchange(NamedTuple):
@@ -36,15 +38,22 @@ def plan_exchange(
     if not isinstance(proven, tuple | list) or len(proven) != 2:
         raise WrongArgument(name="proven", wanted="a pair, one for each side", found=repr(proven)[:60])
     verifiers = [read_verifier("proven", each) for each in proven]
-    plan = make_plan(*(policies[side].operand(verifiers[1 - side]).module for side in (0, 1)))
+    made = [_present(policies[side], verifiers[1 - side]) for side in (0, 1)]
+    plan = make_plan(made[0].module, made[1].module)
     for side, verifier in enumerate(verifiers):
         plan = plan if verifier is None else plan.prove(side, verifier)
-    return PlannedExchange(
-        plan, (tuple(_disclosed(plan, policies[0], 0)), tuple(_disclosed(plan, policies[1], 1)))
-    )
+    zeros, ones = (tuple(_disclosed(plan, policies[side], side, made[side])) for side in (0, 1))
+    return PlannedExchange(plan, (zeros, ones))
 
 
-def _disclosed(plan: ExchangePlan, policy: PolicyFile, side: int) -> Iterator[str]:
+def _present(policy: PolicyFile, peer: Verifier | None) -> MadeOperand:
+    """Return what a side presents, with the fields that it asks for besides those of its selector."""
+    if not policy.select_sections(peer):
+        raise NothingToPresent(peer=peer or "anybody")
+    return make_operand([policy], peer, stranger=policy)
+
+
+def _disclosed(plan: ExchangePlan, policy: PolicyFile, side: int, made: MadeOperand) -> Iterator[str]:
     """Say in words what one side lets the other know."""
     own, peer = plan.operands[side], plan.operands[1 - side]
     rules = len(own.module.program.rules)
@@ -63,7 +72,12 @@ def _disclosed(plan: ExchangePlan, policy: PolicyFile, side: int) -> Iterator[st
         f"{len(policy.expose_sections())} expose",
         *(f"{len(policy.of(w))} {w}" for w in ("send", "receive")),
     ]
-    yield f"and not its other sections ({', '.join(kept)}): they stay here"
+    stay = "they stay here"
+    if made.asking is not None:
+        asked = make_plan(made.asking, made.asking).fields
+        names = "all" if asked.every else ", ".join(asked.names)
+        stay += f", but for names of fields that they read, which its selector asks for: {names}"
+    yield f"and not its other sections ({', '.join(kept)}): {stay}"
 
 
 def _exposed(policy: PolicyFile, viewer: str, verifier: str | None) -> Iterator[str]:

@@ -21,7 +21,7 @@ from lace.porcelain.arguments import (
     check_options,
     read_verifier,
 )
-from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies
+from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies, present
 from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.policies.parse import GivenPolicy, parse_policy
 from lace.porcelain.reasons.rehearsal import WANTS_ALL, Rehearsal
@@ -90,6 +90,8 @@ def rehearse(
         theirs=theirs,
         runtime=runtime,
         sends_only=sends_only,
+        kept_out=frozenset(store.forgotten()),
+        presented=present(given).module,
     )
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")

@@ -88,6 +88,10 @@ class LakeRehearsal(Rehearsal):
         seen = self.seen
         return NOTHING_EXPOSED if seen is not None and not len(seen) else None
 
+    def unasked(self) -> AbstractSet[str]:
+        """Return nothing: what our selector lets the peer ask for is not looked into over a lake."""
+        return frozenset()
+
     def _selected_by(self, index: int) -> AbstractSet[str]:
         return self._shares.selected[index] & self._have()
 

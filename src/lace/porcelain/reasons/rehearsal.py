@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from lace.algebra import LIMITS
+from lace.algebra import LIMITS, EvaluationStopped
 from lace.datalog import (
     ALLOW_QUERY_RECORD,
     SELECT_HAVE,
@@ -40,11 +40,13 @@ from lace.policy import (
     ExchangePlan,
     Held,
     LocalPolicy,
+    Module,
     OperandLimits,
     Reasons,
     Resident,
     Snapshot,
     Views,
+    find_askable,
     make_plan,
     read_module,
 )
@@ -88,6 +90,10 @@ class Preview(NamedTuple):
     may_request: AbstractSet[str] | None
     """What may be asked for and is not here; None where it is not known what the peer advertises."""
     held: tuple[HeldBack, ...]
+    kept_out: AbstractSet[str] = frozenset()
+    """What would be asked for, had it not been forgotten here."""
+    unasked: AbstractSet[str] = frozenset()
+    """What may be sent, and our own selector lets the peer not ask for, as far as that is known here."""
 
 
 class Rehearsal:
@@ -105,11 +111,14 @@ class Rehearsal:
         runtime: Iterable[Fact] = (),
         advertised: Iterable[Fact] | None = None,
         sends_only: bool = False,
+        kept_out: frozenset[str] = frozenset(),
+        presented: Module | None = None,
     ) -> None:
         """`peer` is whom the other side proves to be, and `here` whom we do: None proves nothing.
 
         Where `advertised` is None, it is not known what the peer advertises. A side that `sends_only` asks
-        for nothing.
+        for nothing, and nobody for what its store has `kept_out` since it was forgotten. `presented` is what
+        is presented to whoever has proved nothing yet, where that is not our policy's.
         """
         check_offers("records", records, "evaluate", "facts in memory: ResidentFacts(lace.store).database")
         ours = self.ours = given_policy(ours)
@@ -118,7 +127,7 @@ class Rehearsal:
         runtime, claims = tuple(runtime), None if advertised is None else tuple(advertised)
         self._how: dict[str, Any] = {
             "peer": peer, "theirs": theirs, "here": here, "side": side, "runtime": runtime,
-            "advertised": claims, "sends_only": sends_only,
+            "advertised": claims, "sends_only": sends_only, "kept_out": kept_out,
         }  # fmt: skip
         self._composed = ours.operand(peer)
         wanted = read_module(WANTS_ALL) if theirs is None else present(given_policies(theirs)).module
@@ -142,6 +151,8 @@ class Rehearsal:
         known += [("Here", here)] if here else []
         self.snapshot = Snapshot(records, (*runtime, *known), claims or ())
         self._knows_peer = claims is not None
+        self._kept_out = kept_out
+        self._presented = presented
 
     def under(self, policy: GivenPolicy) -> Rehearsal:
         """Return the same exchange over the same records under another policy of ours."""
@@ -204,6 +215,8 @@ class Rehearsal:
         have = self._have()
         view = self.seen
         selected = self.selected()
+        wanted = self.may_request - have if self._knows_peer else frozenset[str]()
+        kept_out = self._kept_out.intersection(wanted) if self._kept_out else frozenset[str]()
         return Preview(
             self.plan.id,
             self.viewer,
@@ -212,9 +225,34 @@ class Rehearsal:
             len(have) if view is None else len(have & view),
             selected,
             self.may_send,
-            self.may_request - have if self._knows_peer else None,
+            None if not self._knows_peer else frozenset(wanted) - kept_out if kept_out else wanted,
             tuple(each for each in self._held(have, selected) if each.records),
+            kept_out,
+            self.unasked(),
         )
+
+    def unasked(self) -> AbstractSet[str]:
+        """Return what may be sent, and our own selector does not let the peer ask for.
+
+        It decides that there, over what we advertise. Where it reads the peer's records too, or takes more
+        than a limit allows, nothing is said.
+        """
+        # Whoever proves only later who it is has what is presented to anybody.
+        presented = self._presented or present(self.ours).module
+        sent = self.may_send
+        asking = find_askable(presented, sent, self.plan.operands[self.side].origin.viewer)
+        if asking is None or not sent:
+            return frozenset()
+        here, peer = self._how["here"], self.peer
+        there: list[Fact] = [fact for fact in self.snapshot.runtime if fact[0] not in ("Peer", "Here")]
+        there += [("Peer", here)] if here else []
+        there += [("Here", peer)] if peer else []
+        program = compile_program(asking.program, (asking.wanted,))
+        try:
+            result = self.snapshot.records.evaluate(program, None, [*there, *asking.given]).result()
+        except EvaluationStopped:
+            return frozenset()
+        return sent - frozenset([values[0] for values in result.lookup(asking.wanted, (None,))])
 
     def _held(self, have: AbstractSet[str], selected: AbstractSet[str]) -> Iterator[HeldBack]:
         sections = self.ours.select_sections(self.peer)

@@ -18,6 +18,7 @@ from lace.errors import LaceError, LimitExceeded
 from lace.interlace import InterlaceResult, told_error
 from lace.policy import OperandLimits
 from lace.porcelain.exchanges.exchange import ExchangeEnd, Guard
+from lace.porcelain.exchanges.peerpolicy import PolicyBook
 from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.server.log import ServerLog
 from lace.porcelain.server.metrics import Metrics
@@ -60,8 +61,8 @@ class Attending(Guard):
         self._news = news
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
-        self._policy: PolicyFile | None = None
-        """In force; None before the peer is known."""
+        self._admitted = False
+        """Whether it is known who the peer is, or that it proves nothing."""
         self._rounds = 0
         self._received = 0
         self._sent = 0
@@ -86,12 +87,12 @@ class Attending(Guard):
         arranged, visitor = self.arrangement, self.visitor.known_as(peer)
         try:
             arranged.door.admit(visitor)
-            self._policy = arranged.book(visitor).policy(peer)
+            arranged.book(visitor).policy(peer)
             self._stay.move_to(visitor.account, arranged.bounds(visitor))
         except LaceError as error:
             self.refused(error)
             raise
-        self.visitor = visitor
+        self.visitor, self._admitted = visitor, True
         return arranged.terms_of(visitor).evaluation
 
     def store(self, size: int) -> None:
@@ -175,31 +176,36 @@ class Attending(Guard):
 
     def arrange_again(self, arrangement: Arrangement) -> bool:
         """Go on under another arrangement; tell whether there is something to renegotiate."""
-        self.arrangement = arrangement
+        before, self.arrangement = self.arrangement, arrangement
         end, pump = self._end, self._pump
         if end is None or pump is None:
-            return False
-        book = arrangement.book(self.visitor)
+            return False  # whoever begins it looks again
+        seen = self.visitor
+        book, book_before = arrangement.book(seen), before.book(seen)
+        same = False
         try:
-            arrangement.door.knock(self.visitor)
-            if self._policy is not None:
-                arrangement.door.admit(self.visitor)
-                if book.policy(self.visitor.peer) == self._policy:
-                    return False
+            arrangement.door.knock(seen)
+            if self._admitted:
+                arrangement.door.admit(seen)
+                # With what was asked for last: an exchange comes to that when it can, maybe after this.
+                same = book.policy(seen.peer) == _policy_in(book_before, seen.peer)
         except LaceError as error:
             self.refused(error)
             pump.post(end.cancel)
             return False
+        if book == book_before:
+            return False
 
         def change() -> None:
             try:
-                end.change_policy(book)
+                end.change_policy(book, quietly=same and self.visitor.peer == seen.peer)
             except LaceError as error:
                 self.refused(error)
                 end.cancel()
 
+        # Where nothing is another policy for this peer, it is for whom it may prove to be in a later epoch.
         pump.post(change)
-        return True
+        return not same
 
     # What is told.
 
@@ -241,6 +247,12 @@ class Attending(Guard):
             bytes_out=stream.bytes_sent,
             seconds=round(time.monotonic() - self._began, 3),
         )
+
+
+def _policy_in(book: PolicyBook, peer: Verifier | None) -> PolicyFile | None:
+    with suppress(LaceError):
+        return book.policy(peer)
+    return None
 
 
 def tell_refusal(metrics: Metrics, error: LaceError) -> None:

@@ -178,8 +178,7 @@ class Serving:
         attending.tell("connected", transport=visitor.scheme, user=visitor.uid)
         end: ExchangeEnd | None = None
         try:
-            loop = asyncio.get_running_loop()
-            end = await loop.run_in_executor(self._beginnings, self._begin, attending, room)
+            end = await self._begun(attending, room)
             await attending.run(end, self._stop)
         except LaceError as error:
             if end is not None:
@@ -192,8 +191,18 @@ class Serving:
                 self.last = end.result
                 self._ended.set()
 
-    def _begin(self, attending: Attending, room: int | None) -> ExchangeEnd:
-        arranged, visitor, stream = attending.arrangement, attending.visitor, attending.stream
+    async def _begun(self, attending: Attending, room: int | None) -> ExchangeEnd:
+        """Begin under the arrangement that holds when all is ready: another one may come meanwhile."""
+        loop = asyncio.get_running_loop()
+        while True:
+            arranged = attending.arrangement
+            end = await loop.run_in_executor(self._beginnings, self._begin, attending, arranged, room)
+            if attending.arrangement is arranged:
+                return end
+            end.close()
+
+    def _begin(self, attending: Attending, arranged: Arrangement, room: int | None) -> ExchangeEnd:
+        visitor, stream = attending.visitor, attending.stream
         return self._exchanges.begin(
             arranged.book(visitor),
             arranged.link(stream.proven),
