@@ -209,6 +209,22 @@ def test_help_needs_no_guest_and_looking_needs_no_drawing(tmp_path: Path) -> Non
         assert set(done.stdout.splitlines()[-1].split()) & set(GUESTS) <= allowed
 
 
+@pytest.mark.net
+def test_ctrl_c_while_the_verbs_are_loaded_is_no_traceback(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'lace.cli.ls':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from lace.cli import main\n"
+        "sys.exit(main(['ls']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 SECRET = "&." + "7" * 43 + ".H3"
 
 
