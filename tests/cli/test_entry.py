@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,14 @@ def test_version_and_help_are_printed(run: Run) -> None:
     shown = helped.out.replace("\n", " ")
     assert all(f"    {command.name} " in shown for command in COMMANDS)
     assert "exit codes:" in helped.out
+
+
+def test_a_verb_that_is_missing_is_told_to_people_by_the_help_and_to_programs_as_an_error(run: Run) -> None:
+    for before in ([], ["key"]):
+        assert (run(*before).code, "verbs:" in run(*before).out) == (2, True)
+        told = run(*before, "--json")
+        assert (told.code, told.out) == (2, "")
+        assert json.loads(told.err)["code"] == "cli/usage"
 
 
 class FullDisk(io.RawIOBase):
