@@ -15,9 +15,9 @@ MADE = "<!-- Made by `make docs` from the code; change the code instead. -->"
 INTRO = """
 `lace VERB …` works with the lace that `--store PATH` names, else with `$LACE_STORE`, else with the nearest
 folder `.lace` from the current one upward. Whatever names a record may be its id, the beginning of one (four
-characters or more), or `//group//app//name` for the newest record there. Results go to stdout, everything
-else to stderr; an error is one sentence with its code, `lace: … [area/what]`, or an object with `--json`
-(see [errors](errors.md)).
+characters or more behind its `B.`, `P.` or `S.`), or `//group//app//name` for the newest record there.
+Results go to stdout, everything else to stderr; an error is one sentence with its code,
+`lace: … [area/what]`, or an object with `--json` (see [errors](errors.md)).
 """
 
 

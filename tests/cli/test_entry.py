@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,14 @@ def test_version_and_help_are_printed(run: Run) -> None:
     shown = helped.out.replace("\n", " ")
     assert all(f"    {command.name} " in shown for command in COMMANDS)
     assert "exit codes:" in helped.out
+
+
+def test_a_verb_that_is_missing_is_told_to_people_by_the_help_and_to_programs_as_an_error(run: Run) -> None:
+    for before in ([], ["key"]):
+        assert (run(*before).code, "verbs:" in run(*before).out) == (2, True)
+        told = run(*before, "--json")
+        assert (told.code, told.out) == (2, "")
+        assert json.loads(told.err)["code"] == "cli/usage"
 
 
 class FullDisk(io.RawIOBase):
@@ -207,6 +216,22 @@ def test_help_needs_no_guest_and_looking_needs_no_drawing(tmp_path: Path) -> Non
             [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert set(done.stdout.splitlines()[-1].split()) & set(GUESTS) <= allowed
+
+
+@pytest.mark.net
+def test_ctrl_c_while_the_verbs_are_loaded_is_no_traceback(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'lace.cli.ls':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from lace.cli import main\n"
+        "sys.exit(main(['ls']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 SECRET = "&." + "7" * 43 + ".H3"

@@ -74,6 +74,12 @@ def test_tables_go_out_as_jsonl_and_csv(stocked: Run, home: Path) -> None:
     assert len(list((home / "tables").glob("*.csv"))) > 3
 
 
+def test_columns_of_what_has_none_are_refused(stocked: Run, home: Path) -> None:
+    done = stocked("export", "t.csv", "-c", "Name")
+    assert (done.code, "--format csv or jsonl" in done.err) == (2, True)
+    assert not (home / "t.csv").exists()
+
+
 def test_a_rotten_record_is_left_out_told_and_no(stocked: Run, home: Path) -> None:
     spoil(home, RECORDS[3])
     done = stocked("export", "all.records")

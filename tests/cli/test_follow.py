@@ -93,3 +93,9 @@ def test_follow_says_what_may_be_the_reason_where_the_other_closes(lace: Run, ho
         finally:
             following.kill()
             following.communicate()
+
+
+def test_follow_does_not_promise_to_give_up(lace: Run) -> None:
+    words = " ".join(lace("follow", "--help").out.split())
+    assert "--timeout SECONDS of one try to connect, and of one round: then it is tried again" in words
+    assert "give up" not in words

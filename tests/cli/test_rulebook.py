@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lace.cli.rulebook import NoSuchRule, RuleBook
+from lace.datalog import check_annotated
 from lace.porcelain import RuleFile, RulesRefused
 
 
@@ -30,9 +31,9 @@ def test_what_is_wrong_is_told_in_the_line_that_was_typed_and_changes_nothing() 
     made = book("A('x') :- true.")
     with pytest.raises(RulesRefused) as caught:
         made.add("B(X) :- A(Y).", 7)
-    assert [(d.code, d.span.line, d.span.start) for d in caught.value.diagnostics] == [
-        ("L-301", 7, 2),
-        ("L-909", 7, 10),
+    assert [(d.code, d.span.line, d.span.start, d.span.offset) for d in caught.value.diagnostics] == [
+        ("L-301", 7, 2, 2),
+        ("L-909", 7, 10, 10),
     ]
     assert made.program.lines == ("A('x') :- true.",)
 
@@ -53,6 +54,24 @@ def test_warnings_are_about_the_new_rule_alone() -> None:
     assert made.add("B(X) :- A(X).", 2).warnings == []
     [warning] = made.add("C(X) :- Haev(X).", 3).warnings
     assert (warning.code, warning.span.line) == ("L-901", 3)
+    with pytest.raises(RulesRefused) as caught:
+        made.add("D(X) :- true.", 4)
+    assert [d.code for d in caught.value.diagnostics] == ["L-301"]
+
+
+def test_the_offset_of_a_diagnostic_is_that_in_its_line_whatever_rules_there_are() -> None:
+    line = "B('ü',X) :- A(X,Y)."
+    alone, behind = (made.add(line, 2).warnings for made in (book(), book("A('é','ö') :- true.")))
+    assert [d.to_json() for d in behind] == [d.to_json() for d in alone]
+    assert [(d.code, d.span.offset) for d in alone] == [("L-909", len("B('ü',X) :- A(X,".encode()))]
+
+
+def test_an_error_in_a_rule_that_was_there_is_told_with_the_rule_and_without_a_place() -> None:
+    made = book("A(X) :- N(X,X).")
+    [told] = check_annotated("A(X) :- N(X,Y).\nB() :- true.")
+    placed = made.placed(told, 2, 7, 16)
+    assert placed.message == "Y is used only once, in rule 0: A(X) :- N(X,X)."
+    assert placed.to_json()["range"] == {key: {"line": 0, "character": 0} for key in ("start", "end")}
 
 
 def test_comments_and_annotations_stay_with_the_rule_that_follows() -> None:

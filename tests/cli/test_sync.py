@@ -275,6 +275,8 @@ def test_what_keeps_an_exchange_from_beginning_has_exit_codes_of_its_own(lace: R
     assert lace("sync", "nowhere", "--policy", "open.policy").code == 3
     assert lace("sync", "unix:/x", "--policy", "absent.policy").code == 7
     assert lace("sync", "unix:/x", "--policy", "open.policy", "--require-peer", "nobody").code == 3
+    nobody = lace("sync", "unix:/x", "--policy", "open.policy", "--require-peer", "anonymous")
+    assert (nobody.code, nobody.err.count("anonymous has none")) == (2, 1)
     assert lace("sync", "unix:/x", "--policy", "open.policy", "--command", "true").code == 2
     assert lace("sync", "unix:/x", "--policy", "open.policy", "--timeout", "never").code == 2
     (home / ".lace" / "store.sqlite").write_bytes(b"nothing that a store is" * 100)

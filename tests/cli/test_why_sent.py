@@ -31,6 +31,18 @@ def test_each_time_has_its_peer_its_plan_and_its_rules(noted: Run) -> None:
     assert told[6] == "  this reason is as it was"
 
 
+def test_a_place_is_its_newest_record_and_that_is_told(noted: Run, home: Path) -> None:
+    with Lace.open(home) as lace:
+        newer = lace.put(b"newer", group="u", app="notes", name="first")
+    done = noted("why-sent", "//u//notes//first")
+    assert (done.code, done.lines[0]) == (1, f"{newer.id} never left, as far as the history goes")
+    assert (
+        done.err == "lace: //u//notes//first is the newest record there; ask about older ones by their ids\n"
+    )
+    assert noted("why-sent", FIRST.id).err == ""
+    assert noted("why-sent", "//u//notes//first", "--json").err == ""
+
+
 def test_proofs_are_shown_where_they_are_asked_for(noted: Run) -> None:
     assert "MaySend(" not in noted("why-sent", FIRST.id).out
     for option in (["--proof"], ["--full"], ["--depth", "3"]):

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
-from lace.interlace import Evaluated, Evaluation, EvaluationFailed, NeedEvaluation, Phase, Purpose, request
+from lace.interlace import (
+    Cause,
+    Evaluated,
+    Evaluation,
+    EvaluationFailed,
+    NeedEvaluation,
+    Phase,
+    Purpose,
+    request,
+)
 from lace.interlace.state import Exchange
 from lace.record import Record, make_plex
-from lace.stores import MemoryStore
+from lace.stores import LogEntry, MemoryStore, StoreClosed, Version
 from lace.text import Tai
 from tests.drive.test_noninterference import NOSY, plex
 from tests.drive.wire import Wire, make_wire
@@ -21,6 +31,25 @@ from tests.interlace.scenarios import EXPOSE_U, GROUP_U, MODES
 def note(group: str, number: int, *links: Record) -> Record:
     extra = tuple([("+Link", f"x {each.id}") for each in links])
     return make_plex(group, "ding", f"n/{number}", Tai("1640995200:000000000"), b"%d" % number, extra)
+
+
+class Shaky(MemoryStore):
+    """A store that fails the next time that it is asked something."""
+
+    fails = ""
+
+    def version(self) -> Version:
+        self._perhaps("version")
+        return super().version()
+
+    def log(self, after: int = 0) -> Iterator[LogEntry]:
+        self._perhaps("log")
+        return super().log(after)
+
+    def _perhaps(self, what: str) -> None:
+        if self.fails == what:
+            self.fails = ""
+            raise StoreClosed(where="a disk")
 
 
 def opened(*records: list[Record], **more: Any) -> Wire:
@@ -50,6 +79,22 @@ def test_what_no_rule_selects_is_stored_and_removed_in_silence() -> None:
     assert look(over, 0) > 0
     assert over.pair.ids(1) == {note("u", 1).id, note("u", 3).id}
     assert [len(end.side.fixed_points) for end in over.ends] == [2, 2]
+
+
+@pytest.mark.parametrize("failing", ["version", "log"])
+def test_a_store_that_fails_in_an_idle_exchange_ends_it_only_where_it_goes_on_failing(failing: str) -> None:
+    store = Shaky()
+    over = opened([], [], policies=(GROUP_U, GROUP_U), stores=(store, MemoryStore()))
+    store.put(note("u", 1))
+    store.fails = failing
+    assert look(over, 0) > 0
+    assert store.fails == ""
+    assert over.pair.ids(1) == {note("u", 1).id}
+    store.close()
+    look(over, 0)
+    result = over.ends[0].result
+    assert result is not None
+    assert (result.cause, result.error and result.error.code) == (Cause.STORE, "store/closed")
 
 
 def test_what_was_advertised_and_is_gone_is_told() -> None:

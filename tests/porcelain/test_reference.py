@@ -76,6 +76,12 @@ def test_text_that_can_name_nothing_is_told_what_can(text: str) -> None:
         parse_reference(text)
 
 
+def test_the_least_beginning_is_counted_behind_the_letter_of_an_id_and_so_it_is_told() -> None:
+    assert parse_reference("P.abcd") == "P.abcd"
+    with pytest.raises(NotAReference, match="4 characters or more behind the P\\."):
+        parse_reference("P.ab")
+
+
 def test_a_whole_id_is_read_strictly() -> None:
     with pytest.raises(BadFill):
         parse_reference("B." + "0" * 42 + "1.H3")

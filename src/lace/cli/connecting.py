@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING
 from lace.cli.command import Call
 from lace.cli.grammar import Usage
 from lace.cli.passphrases import add_passphrase, open_key
-from lace.cli.policyfiles import BESIDE, DEFAULT_FILE, chosen_peer
+from lace.cli.policyfiles import ANONYMOUS, BESIDE, DEFAULT_FILE, chosen_peer
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from lace.porcelain import Asked, Introduction
+    from lace.text import Verifier
     from lace.transports import Options
 
 CODES = """\
 Ends with 0 converged, 1 incomplete, 4 refused, 5 peer error, 7 local error, 9 not reached, 10 timeout."""
 
 
-def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
+def add_connecting(
+    parser: ArgumentParser,
+    *,
+    passphrase: bool = True,
+    timeout: str = "give up after so long; what came stays",
+) -> None:
     """Add the options of a connection to another lace; some verbs have one for passphrases already."""
     group = parser.add_argument_group("the exchange")
     group.add_argument(
@@ -43,9 +49,7 @@ def add_connecting(parser: ArgumentParser, *, passphrase: bool = True) -> None:
         "--prove-in-clear", action="store_true",
         help="prove it over plain tcp and ws too, where somebody in between could pass it on",
     )  # fmt: skip
-    group.add_argument(
-        "--timeout", metavar="SECONDS", type=parse_seconds, help="give up after so long; what came stays"
-    )
+    group.add_argument("--timeout", metavar="SECONDS", type=parse_seconds, help=timeout)
     add_tls(group)
 
 
@@ -117,11 +121,19 @@ def asked_for(call: Call) -> Asked:
     args = call.args
     return {
         "sign": None if args.sign_as is None else open_key(call.keyring(), args.sign_as, args),
-        "expected": chosen_peer(call, args.require_peer),
+        "expected": required_peer(call),
         "timeout": args.timeout,
         "options": chosen_options(call),
         "prove_in_clear": args.prove_in_clear,
     }
+
+
+def required_peer(call: Call) -> Verifier | None:
+    """Return whom the peer must prove to be; `anonymous`, a peer elsewhere, would require nothing."""
+    if call.args.require_peer == ANONYMOUS:
+        reason = "--require-peer wants a proof, and anonymous has none: leave it out to meet whoever is there"
+        raise Usage(reason=reason, command=call.args.parser.prog)
+    return chosen_peer(call, call.args.require_peer)
 
 
 def introduced_by(address: str, asked: Asked) -> Introduction:

@@ -137,7 +137,10 @@ def _run(given: list[str], out: Output) -> int:
         # Said by the verb's own parser, so that its own help is named.
         (args.parser if command else parser).error(_left_over(unknown))
     if command is None or command.commands:
-        (args.parser if command else parser).print_help()
+        asked = args.parser if command else parser
+        if out.as_json:
+            asked.error("a VERB is missing")
+        asked.print_help()
         return 2
     code: int = command.run(Call(args, out, World.here()))
     return code

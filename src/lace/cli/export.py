@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from lace.cli.choosing import add_choosing, chooses, chosen_view
 from lace.cli.command import Call, Command
+from lace.cli.grammar import Usage
 from lace.cli.lakes import add_lake
 from lace.cli.progress import progress_bar
 from lace.cli.targets import add_target, chosen_target, tell_written
@@ -24,6 +25,9 @@ def _arguments(parser: ArgumentParser) -> None:
 def _run(call: Call) -> int:
     args, out = call.args, call.out
     out.tells_damage = True
+    if args.format == "records" and args.columns is not None:
+        reason = "--columns goes with --format csv or jsonl: records are written whole"
+        raise Usage(reason=reason, command=args.parser.prog)
     target, bound = chosen_target(args, is_json=args.format == "jsonl")
     with call.open(read_only=True) as lace, progress_bar("exporting", "records") as update:
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("address", metavar="ADDRESS", help="tcp:HOST:PORT, unix:PATH, ws:…, wss:…, or stdio")
-    add_connecting(parser)
+    add_connecting(parser, timeout="of one try to connect, and of one round: then it is tried again")
     parser.add_argument(
         "--settled", action="store_true", help="end when both sides have what they want for the first time"
     )

@@ -57,15 +57,16 @@ class RuleBook:
         """Add a rule that was typed in the line of this number."""
         known = self.program.lines
         found = check_annotated("\n".join([*known, line]))
-        placed = [self.placed(d, len(known) + 1, number) for d in found]
-        if any(d.severity == "error" for d in placed):
-            raise refuse_rules(INPUT, placed)
+        before = sum(len(each.encode()) + 1 for each in known)
+        # What there is to warn of in the other rules was told before.
+        new = [d for d in found if d.severity == "error" or not 0 < d.span.line <= len(known)]
+        told = [self.placed(d, len(known) + 1, number, before) for d in new]
+        if any(d.severity == "error" for d in told):
+            raise refuse_rules(INPUT, told)
         [written] = parse_program(line).lines
         self._take([Block(tuple(self._pending), written)])
         self._pending.clear()
-        # What there is to say about the other rules was said before.
-        here = [d for d in placed if d.span.line]
-        return Added(written, self.program.lines.index(written), written not in known, here)
+        return Added(written, self.program.lines.index(written), written not in known, told)
 
     def load(self, file: RuleFile) -> int:
         """Add the rules of a file; return how many it has."""
@@ -95,8 +96,11 @@ class RuleBook:
         text = join_blocks([*blocks, Block(tuple(self._pending), "")])
         return RuleFile(INPUT, text.encode()).formatted()
 
-    def placed(self, diagnostic: Diagnostic, last: int, number: int) -> Diagnostic:
-        """Say where something is: in the line that was typed, or in a rule that was there before."""
+    def placed(self, diagnostic: Diagnostic, last: int, number: int, before: int = 0) -> Diagnostic:
+        """Say where something is: in the line that was typed, or in a rule that was there before.
+
+        The other rules are so many bytes `before` the line; nobody has typed them in front of it.
+        """
 
         def rule_of(found: re.Match[str]) -> str:
             return "(this rule)" if int(found[1]) == last else f"(rule {int(found[1]) - 1})"
@@ -105,11 +109,12 @@ class RuleBook:
         diagnostic = replace(diagnostic, message=_LINE.sub(rule_of, diagnostic.message))
         at = diagnostic.span.line
         if at == last:
-            return replace(diagnostic, span=diagnostic.span._replace(line=number))
+            offset = diagnostic.span.offset - before
+            return replace(diagnostic, span=diagnostic.span._replace(line=number, offset=offset))
         if not at:
             return diagnostic
         rule = f"rule {at - 1}: {self.program.lines[at - 1]}"
-        return replace(diagnostic, span=NOWHERE, message=f"{diagnostic.message}, in {rule}")
+        return replace(diagnostic, span=NOWHERE, utf16=(0, 0), message=f"{diagnostic.message}, in {rule}")
 
     def _take(self, blocks: Iterable[Block]) -> None:
         rules = dict(self._rules)

@@ -55,7 +55,7 @@ def _run(call: Call) -> int:
 COMMAND = Command(
     "check",
     "say everything that is wrong with rules, at once",
-    "Each diagnostic has a number, a place and a note; warnings tell what is legal but surely a mistake. "
+    "Each diagnostic has a number, a place and a note; warnings tell what is legal and may be a slip. "
     "Exit code 3 where there are errors. With --json one object whose diagnostics have the ranges that "
     "editors use: lines from 0, columns in UTF-16 units.",
     (

@@ -11,7 +11,10 @@ from lace.cli.why import chosen_size
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("record", metavar="RECORD", help="an id, the beginning of one, or //group//app//name")
+    parser.add_argument(
+        "record", metavar="RECORD",
+        help="an id, the beginning of one, or //group//app//name for the newest that is there now",
+    )  # fmt: skip
     add_exchange_peer(parser)
     parser.add_argument(
         "--explain", metavar="COUNT", type=parse_count, help="explain so many times, the newest (10)"
@@ -34,6 +37,9 @@ def _run(call: Call) -> int:
         proofs = args.proof or args.full or args.depth is not None
         for line in found.lines(proofs=proofs, **chosen_size(call)):
             out.line(line)
+        if args.record.startswith("//"):
+            # Who asks about a place may mean all that ever was there, and a newer one may have stayed.
+            out.note(f"{args.record} is the newest record there; ask about older ones by their ids")
     return 0 if found.sendings else 1
 
 

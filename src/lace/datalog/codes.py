@@ -1,7 +1,7 @@
 """The table of all diagnostics: number, severity, what it says, and what it teaches.
 
 The hundreds follow the way of a text through the front end: 1 spelling, 2 syntax, 3 safety, 4 names,
-5 strata, 6 limits, 7 received text, 8 annotations, 9 legal but surely a mistake.
+5 strata, 6 limits, 7 received text, 8 annotations, 9 legal, and may be a slip.
 
 Rules of this file:
 1. A number never changes its meaning and is never given away again.
@@ -163,7 +163,7 @@ CODES: dict[str, Code] = {
     "L-803": _error(
         "#:json is followed by one space and its object", 'the line reads #:json {{"label":"…"}}'
     ),
-    # Legal, but surely a mistake.
+    # Legal, and may be a slip.
     "L-901": _warning(
         "nothing is called {predicate}; did you mean {known}?", "a predicate without facts or rules is empty"
     ),

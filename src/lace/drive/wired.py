@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from lace.drive.side import PAUSE_SECONDS, Item, Side
-from lace.errors import RemoteProtocolError
+from lace.errors import RemoteProtocolError, StoreError
 from lace.iltp import Connection, RecordBytes
 from lace.interlace import (
     Begin,
@@ -167,8 +167,14 @@ class Wired:
     def _look_if_idle(self) -> None:
         if self._unseen and self.result is None and self.side.machine.phase is Phase.IDLE:
             self._unseen = False
-            if self.side.host.has_news() and self.side.stirs():
+            if self._has_news() and self.side.stirs():
                 self._give(Wake())
+
+    def _has_news(self) -> bool:
+        try:
+            return self.side.host.has_news()
+        except StoreError:
+            return True  # where the store still fails a round finds out, and says what is wrong
 
     def change_operand(self, module: Module) -> None:
         """Go on with another selector: a new epoch of an open exchange."""

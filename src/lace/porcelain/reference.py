@@ -28,8 +28,8 @@ class NotAReference(InputError):
 
     code = "reference/shape"
     text = (
-        "{text!r} names no record: give an id (P.….H3), its first {least} characters or more, "
-        "or //group//app//name"
+        "{text!r} names no record: give an id (P.….H3), its beginning with {least} characters or more "
+        "behind the P., or //group//app//name"
     )
 
 

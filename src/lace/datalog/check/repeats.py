@@ -27,7 +27,8 @@ def warn_repeats(draft: Draft) -> Iterator[Diagnostic]:
 def warn_singletons(draft: Draft) -> Iterator[Diagnostic]:
     """Find variables that are bound and used nowhere else.
 
-    Those inside Cardinality are left alone: 030 itself names them, `Cardinality(Before(P,Q),'<','100')`. One
+    Those inside Cardinality are left alone: 030 itself names them, `Cardinality(Before(P,Q),'<','100')`. T
+    of its `Selected(P) :- Candidate(P,T), …` is told, as any value that nobody reads: `_` says the same. One
     that only a head, a negated atom or a test has is not bound, and most of these may not have `_` either.
     """
     for rule in draft.sound():
