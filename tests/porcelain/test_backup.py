@@ -60,6 +60,16 @@ def test_states_that_the_copy_never_had_are_not_taken_for_its_own(
         assert worths == [Worth.MADE_AGAIN, Worth.AS_IT_WAS]
 
 
+def test_nobody_may_read_a_copy_who_may_not_read_the_lace(served: Lace, tmp_path: Path) -> None:
+    place = tmp_path / "served" / ".lace"
+    for path in (place, place / "store.sqlite", place / "history.sqlite"):
+        path.chmod(0o700 if path == place else 0o600)
+    served.backup(tmp_path / "saved")
+    copied = tmp_path / "saved" / ".lace"
+    found = {path.name: path.stat().st_mode & 0o777 for path in (copied, *copied.iterdir())}
+    assert found == {".lace": 0o700, "store.sqlite": 0o600, "history.sqlite": 0o600}
+
+
 def test_nothing_is_overwritten_and_a_half_copy_is_no_lace(
     served: Lace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -213,6 +215,31 @@ def test_an_iteration_sees_one_state_while_others_write(tmp_path: Path) -> None:
         seen += iteration
         assert sorted(seen) == sorted((sample(n).id,) for n in range(1200))
         assert store.count("Have", 1) == 700
+
+
+def test_a_reader_keeps_to_its_state_where_another_thread_reads_a_later_one(tmp_path: Path) -> None:
+    """The facts of the newest records are made once for all readers: another may come between two steps."""
+    meanwhile: list[Callable[[], object]] = []
+
+    class Interrupted(SqliteStore):
+        kept: Any = None
+
+        @property
+        def _tail(self) -> Any:
+            return self.kept
+
+        @_tail.setter
+        def _tail(self, tail: Any) -> None:
+            self.kept = tail
+            while meanwhile:
+                meanwhile.pop()()
+
+    with Interrupted(tmp_path / NAME) as store:
+        store.put_many(samples(0, 500))
+        # The later state has a segment and no such records.
+        meanwhile += [lambda: store.count("Have", 1), lambda: store.put_many(samples(500, 600))]
+        assert store.count("Have", 1) == 500
+        assert store.count("Have", 1) == 600
 
 
 def test_a_store_can_be_closed_while_somebody_iterates(tmp_path: Path) -> None:

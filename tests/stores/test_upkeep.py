@@ -10,6 +10,7 @@ import pytest
 
 from lace.record import make_blob
 from lace.stores import BackupExists, CannotOpen, SqliteStore
+from lace.stores.files import make_like
 from tests.stores.model import Model, check_agrees
 from tests.stores.samples import sample, samples
 
@@ -100,6 +101,26 @@ def test_a_backup_never_overwrites_and_leaves_nothing_half(tmp_path: Path) -> No
             store.backup(tmp_path / "second.lace", stop)
         assert store.put(sample(2)).new
     assert sorted(path.name for path in tmp_path.iterdir()) == [NAME, "copy.lace"]
+
+
+def test_nobody_may_read_a_backup_who_may_not_read_the_store(tmp_path: Path) -> None:
+    seen: set[int] = set()
+
+    def look(done: int, total: int) -> None:
+        seen.update(path.stat().st_mode & 0o777 for path in tmp_path.glob(".copy*"))
+
+    with SqliteStore(tmp_path / NAME) as store:
+        store.put(sample(1))
+        store.path.chmod(0o600)
+        store.backup(tmp_path / "copy.lace", look)
+    assert seen == {0o600}, "nor while it is made"
+    assert (tmp_path / "copy.lace").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_copy_of_what_nobody_writes_to_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / NAME).touch(0o400)
+    make_like(tmp_path / "copy.lace", tmp_path / NAME)
+    assert (tmp_path / "copy.lace").stat().st_mode & 0o777 == 0o600
 
 
 def test_of_two_backups_to_one_place_the_first_to_be_whole_gets_the_name(tmp_path: Path) -> None:

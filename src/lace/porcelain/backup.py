@@ -3,6 +3,7 @@
 Rules of this file:
 1. Both files have their names only once they are whole; the store is the last, and makes the folder a lace.
 2. The history is copied after the store, so that it misses nothing that a record of the copy went through.
+3. Nobody may read the copy who may not read the lace.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from lace.stores import BackupExists, Progress, SqliteStore, Statistics, file_fa
 
 def back_up(store: SqliteStore, history: History, folder: Path, progress: Progress | None) -> Statistics:
     """Copy a store and the history beside it to a new lace in a folder; return the copy in numbers."""
-    file = make_place(folder)
+    with file_faults(store.path.parent):
+        mode = 0o700 | (store.path.parent.stat().st_mode & 0o777)
+    file = make_place(folder, mode)
     notes = history_file(file)
     if notes.exists():
         raise BackupExists(where=str(notes))

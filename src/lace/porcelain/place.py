@@ -45,14 +45,17 @@ class LakeInstead(Missing):
     )
 
 
-def make_place(folder: Path) -> Path:
-    """Make room for a new lace in a folder; return its store file, which holds nothing yet."""
+def make_place(folder: Path, mode: int = 0o777) -> Path:
+    """Make room for a new lace in a folder; return its store file, which holds nothing yet.
+
+    `mode` is who may enter, as far as the system's own mask lets them.
+    """
     file = folder / FOLDER / STORE_FILE
     with file_faults(file.parent):
         # An empty file is what an `init` leaves that was killed in its first moment: it can be done again.
         if file.exists() and file.stat().st_size:
             raise LaceExists(where=str(file.parent))
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode, parents=True, exist_ok=True)
     return file
 
 

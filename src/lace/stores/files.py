@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,3 +27,10 @@ def file_faults(path: Path) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise
         raise FileRefused(where=str(error.filename or path), reason=error.strerror or str(error)) from error
+
+
+def make_like(path: Path, other: Path) -> None:
+    """Make an empty file for a copy of another: whoever may not read that one may not read this one."""
+    # SQLite gives the files beside one of its own the same permissions.
+    mode = 0o600 | (other.stat().st_mode & 0o666)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))

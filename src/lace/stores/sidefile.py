@@ -23,7 +23,7 @@ import apsw
 from lace.errors import Corrupt, StoreError
 from lace.stores.connections import Forked, check_whole
 from lace.stores.faults import NewerSchema, NotAStore, ReadOnly, Telling
-from lace.stores.files import file_faults
+from lace.stores.files import file_faults, make_like
 from lace.stores.port import StoreClosed
 from lace.stores.schema import pragma_int
 
@@ -155,7 +155,9 @@ class SideFile:
                     connection.execute("ROLLBACK")
 
     def backup(self, target: Path) -> None:
-        """Copy one state of the file to a new one, while others write."""
+        """Copy one state of the file to a new one while others write; nobody else may read it."""
+        with file_faults(target):
+            make_like(target, self.path)
         with self._lock, Telling(str(target)):
             copy = apsw.Connection(str(target.absolute()))
             try:

@@ -329,6 +329,8 @@ class SqliteStore(RecordFacts):
 
     def _tail_segments(self, connection: Connection, state: tuple[str, int, int]) -> list[Segment]:
         """Return segments of the records that have none yet; a small store consists of nothing else."""
-        if self._tail is None or self._tail[0] != state:
-            self._tail = state, list(make_segments(connection, self._where, state[2] + 1))
-        return self._tail[1]
+        tail = self._tail
+        if tail is None or tail[0] != state:
+            # Not read back: another thread may have put the tail of another state there meanwhile.
+            tail = self._tail = state, list(make_segments(connection, self._where, state[2] + 1))
+        return tail[1]

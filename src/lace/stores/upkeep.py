@@ -3,7 +3,8 @@
 Rules of this file:
 1. `verify` reads page by page and pins nothing; what it found rotten is looked at again inside the commit
    that takes it out, because other processes go on working meanwhile.
-2. A backup has its name only once it is whole, and never takes it from another file.
+2. A backup has its name only once it is whole, and never takes it from another file. Nobody may read it who
+   may not read the store.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import apsw
 from lace.errors import Unavailable
 from lace.stores.commit import Commit
 from lace.stores.connections import Connections
-from lace.stores.faults import DamagedFile, Telling
-from lace.stores.files import file_faults
+from lace.stores.faults import CannotOpen, DamagedFile, Telling
+from lace.stores.files import file_faults, make_like
 from lace.stores.port import Progress, Rotten, RottenRecord, Statistics, StoreRecordId, Verification, Version
 from lace.stores.reread import reread
 from lace.stores.segments import OUT_OF_ORDER, are_whole, is_true
@@ -143,6 +144,10 @@ def back_up(connections: Connections, target: Path, progress: Progress | None) -
         with connections.snapshot() as source:
             # The snapshot begins with the first read; without one the copy would start over at each commit.
             source.execute("SELECT last FROM state").get  # noqa: B018
+            try:
+                make_like(partial, connections.path)
+            except OSError as error:
+                raise CannotOpen(where=str(target), reason=error.strerror or str(error)) from error
             with Telling(str(target)):
                 _copy(source, partial, progress)
         with file_faults(target):
