@@ -44,7 +44,10 @@ class Vacuumed:
 def vacuum(
     lake: Lake, *, keep: int = 1, older_than: float = 7 * DAY, grace: float = DAY, dry_run: bool = False
 ) -> Vacuumed:
-    """Remove versions that have not been the newest for so many seconds, but for the last ones; and files."""
+    """Remove versions that have not been the newest for so many seconds, and files that no version names.
+
+    The last `keep` versions stay, and so do files that none named yet, until they are older than `grace`.
+    """
     now = time.time()
     commits = lake.folder.list(COMMITS)
     made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
