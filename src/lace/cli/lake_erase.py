@@ -35,7 +35,8 @@ def _erase(call: Call) -> int:
     done = erase(lake, ids, forget=args.forget, session=spark_if_asked(call))
     if done.ids:
         line = f"took {count(len(done.ids), 'record')} out; version {done.snapshot.version}."
-        line += " Older versions hold them until `lace lake vacuum` removes those"
+        line += " Older versions hold them until `lace lake vacuum` removes those: in a week, or now with"
+        line += " --older-than 0s"
     else:
         line = "no such record is there"
         line += " and it is refused from now on" if args.forget else ", and nothing was changed"

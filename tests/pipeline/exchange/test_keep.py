@@ -104,6 +104,19 @@ def test_what_is_erased_while_a_summary_is_made_is_not_remembered_by_it(tmp_path
     check(keep(lake, left), lake, left)
 
 
+def test_a_summary_that_others_are_always_first_with_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = wide()
+    lake = lake_of(tmp_path / "lake", drawn.records)
+    monkeypatch.setattr("lace.pipeline.exchange.keep._commit", lambda *asked: False)
+    kept = keep(lake, drawn)
+    assert kept.summary.files
+    assert all(lake.folder.size(file.path) for file in kept.summary.files)
+    discard(lake, kept.uncommitted)
+    assert fsck(lake).orphans == ()
+
+
 def test_a_damaged_summary_is_found_made_anew_and_said(tmp_path: Path) -> None:
     drawn = wide()
     lake = lake_of(tmp_path / "lake", drawn.records)

@@ -465,6 +465,23 @@ def test_an_ingest_that_is_stopped_at_its_commit_takes_along_what_was_not_commit
     assert (lake.snapshot().version, health.is_sound, health.orphans) == (done, True, ())
 
 
+def test_an_ingest_that_is_stopped_long_after_its_commit_takes_nothing_along(
+    lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("intake.run", "lake.lake"):
+        monkeypatch.setattr(f"lace.pipeline.{module}.REMEMBERED", 2)
+
+    def stop(progress: IngestProgress) -> None:
+        if progress.stage == "commit" and progress.done == 1:
+            for n in range(3):
+                ingest(lake, [write(folder.with_name(f"{n}.records"), plex(90 + n))])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(lake, [folder], progress=stop)
+    assert (lake.snapshot().version, fsck(lake).is_sound) == (4, True)
+
+
 def test_a_file_that_changes_while_it_is_read_is_not_committed(lake: Lake, tmp_path: Path) -> None:
     path = write(tmp_path / "a.records", plex(1))
 

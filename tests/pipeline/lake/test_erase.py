@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lace.facts import facts_of_record
 from lace.pipeline import Lake
 from lace.pipeline.lake.erase import allow, erase
+from lace.pipeline.lake.faults import LakeFault
 from lace.pipeline.lake.fsck import fsck
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.record import Seal
@@ -100,3 +103,15 @@ def test_a_record_that_arrives_meanwhile_is_erased_too(lake: Lake) -> None:
     health = fsck(lake)
     assert (health.faults, health.orphans) == ({}, ())
     assert len(rows(done.snapshot, "forgotten")) == 2
+
+
+def test_an_erasure_that_fails_behind_its_tasks_takes_along_what_they_wrote(lake: Lake) -> None:
+    now = fill(lake, samples(0, 20))
+    place = Path(lake.where, "data", "forgotten")
+    place.rmdir()
+    place.touch()
+    with pytest.raises(LakeFault, match="Not a directory"):
+        erase(lake, [sample(1).id], forget=True)
+    place.unlink()
+    place.mkdir()
+    assert (lake.snapshot().version, fsck(lake).orphans) == (now.version, ())

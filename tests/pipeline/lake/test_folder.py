@@ -9,7 +9,7 @@ import resource
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Barrier
 from types import SimpleNamespace
@@ -100,6 +100,22 @@ def test_a_move_that_was_done_and_said_otherwise_is_a_win(tmp_path: Path) -> Non
     handler.says_no = True
     assert folder.create("a.json", b"one")
     assert folder.read("a.json") == b"one"
+
+
+def test_a_move_that_was_not_answered_does_not_come_to_pass_later(tmp_path: Path) -> None:
+    waiting: list[tuple[str, str]] = []
+
+    class Slow(Moving):
+        def move(self, src: str, dest: str) -> None:
+            waiting.append((src, dest))
+            raise OSError("timed out")
+
+    folder = MovingFolder(f"moving://{tmp_path}", fs.PyFileSystem(Slow()))
+    with pytest.raises(LakeFault, match="timed out"):
+        folder.create("a.json", b"one")
+    with suppress(FileNotFoundError):
+        Moving().move(*waiting[0])
+    assert os.listdir(tmp_path) == [], "who was told that it failed may have taken away what it names"
 
 
 def test_files_are_listed_by_name_without_folders(folder: Folder) -> None:

@@ -68,6 +68,13 @@ def test_what_was_the_newest_version_until_now_is_not_old(lake: Lake) -> None:
     assert vacuum(lake).kept == (3,)
 
 
+def test_a_disk_whose_clock_is_ahead_keeps_no_version_that_nobody_wants(lake: Lake) -> None:
+    fill(lake, samples(0, 10))
+    erase(lake, [sample(3).id])
+    age(lake, manifest_path(2), -60)
+    assert vacuum(lake, older_than=0).kept == (2,)
+
+
 def test_files_of_writers_at_work_stay_for_the_grace_time(lake: Lake) -> None:
     fill(lake, samples(0, 3))
     files = written(lake, samples(3, 6))

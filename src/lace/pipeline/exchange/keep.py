@@ -74,7 +74,7 @@ def keep_summary(
     """
     basis = basis_of(pinned, given.runtime, decider.reads_to_send(), heard)
     chosen = None
-    for _ in range(ATTEMPTS):
+    for left in reversed(range(ATTEMPTS)):
         now = lake.snapshot()
         before = None if doubted else _find(now, subject.key, note)
         if before is not None and before.basis == basis:
@@ -92,7 +92,8 @@ def keep_summary(
             return Kept(kept.summary, kept.hashed, uncommitted=change.added)
         if _commit(lake, now, change, subject.key, pinned):
             return kept
-        discard(lake, change.added)
+        if left:
+            discard(lake, change.added)
     # Others summarize the same all the time: ours is as good, and theirs is the one that stays.
     return Kept(kept.summary, kept.hashed, uncommitted=change.added)
 

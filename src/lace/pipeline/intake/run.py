@@ -51,7 +51,7 @@ from lace.pipeline.lake.erase import NO_IDENTITY
 from lace.pipeline.lake.faults import Overtaken
 from lace.pipeline.lake.folder import Folder, LocalFolder
 from lace.pipeline.lake.lake import Lake
-from lace.pipeline.lake.manifest import Change, DataFile
+from lace.pipeline.lake.manifest import REMEMBERED, Change, DataFile
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.lake.work import clear
 from lace.pipeline.lake.write import new_work, write_table
@@ -124,6 +124,8 @@ class _Ingest:
         self._met: frozenset[str] = frozenset()
         self._passed_over: list[Path] = []
         self._rejected_before = 0
+        self._tried: int | None = None
+        """The version on which the last commit was to stand; None before there was one."""
 
     def run(self, given: Iterable[Given], split_bytes: int | None) -> IngestReport:
         """Do everything."""
@@ -232,6 +234,7 @@ class _Ingest:
                 if self._progress is not None:
                     self._progress(IngestProgress("commit", 0, 1))
                 change = self._change(job, new, checked, written, not_whole)
+                self._tried = base.version
                 try:
                     made = self._lake.commit(base, change)
                     if self._progress is not None:
@@ -384,7 +387,10 @@ class _Ingest:
     def _clear_written(self) -> None:
         """Take away what was written; a commit that failed in the middle may have happened."""
         with suppress(LaceError):
-            if not self._dry_run and not self._lake.snapshot().has_batch(self._batch, self._stream):
+            now = self._lake.snapshot()
+            # Where more was committed since than a version remembers, it cannot tell that ours was not.
+            told = self._tried is None or now.version <= self._tried + REMEMBERED
+            if told and not self._dry_run and not now.has_batch(self._batch, self._stream):
                 clear(self._lake.folder, self._work)
 
     def _clear(self, folder: Folder) -> None:

@@ -55,19 +55,21 @@ def erase(
 
     def make(base: Snapshot) -> Change | None:
         nonlocal held
-        change, held = _without(base, RECORD_TABLES, wanted, session)
-        added = list(change.added)
-        if forget:
-            known = set(_held(base, "forgotten", wanted))
-            new = [(record_id,) for record_id in wanted if record_id not in known]
-            made = write_table(base.folder, "forgotten", [batch_of_rows("forgotten", new)])
-            added += [made] if made is not None else []
+        work = new_work()
+        with cleared(base.folder, work):
+            change, held = _without(base, work, RECORD_TABLES, wanted, session)
+            added = list(change.added)
+            if forget:
+                known = set(_held(base, "forgotten", wanted))
+                new = [(record_id,) for record_id in wanted if record_id not in known]
+                made = write_table(base.folder, "forgotten", [batch_of_rows("forgotten", new)], work)
+                added += [made] if made is not None else []
+            # Summaries remember ids; they are made again when somebody needs them.
+            gone = [file for table in SUMMARY_TABLES for file in base.of(table)] if held else []
+            if held and not forget:  # what is forgotten is refused, however often its source is read
+                added += _doubted(base, work)
+                gone += base.of("sources")
         counts = {"erased": len(held), "forgotten": len(wanted) if forget else 0}
-        # Summaries remember ids; they are made again when somebody needs them.
-        gone = [file for table in SUMMARY_TABLES for file in base.of(table)] if held else []
-        if held and not forget:  # what is forgotten is refused, however often its source is read
-            added += _doubted(base)
-            gone += base.of("sources")
         removed = (*change.removed, *gone)
         done = Change("forget" if forget else "erase", change.batch, tuple(added), removed, counts=counts)
         return done if done.added or done.removed else None
@@ -83,21 +85,22 @@ def allow(lake: Lake, ids: Iterable[str]) -> Erased:
 
     def make(base: Snapshot) -> Change | None:
         nonlocal held
-        change, held = _without(base, ("forgotten",), wanted, None)
-        if not held:
-            return None
-        added, removed = (*change.added, *_doubted(base)), (*change.removed, *base.of("sources"))
+        work = new_work()
+        with cleared(base.folder, work):
+            change, held = _without(base, work, ("forgotten",), wanted, None)
+            if not held:
+                return None
+            added, removed = (*change.added, *_doubted(base, work)), (*change.removed, *base.of("sources"))
         return Change("allow", change.batch, added, removed, counts={"allowed": len(held)})
 
     snapshot = commit_work(lake, make) if wanted else None
     return Erased(held, snapshot or lake.snapshot())
 
 
-def _doubted(base: Snapshot) -> list[DataFile]:
+def _doubted(base: Snapshot, work: str) -> list[DataFile]:
     """Write the table of sources anew, without their identities."""
-    made = write_table(
-        base.folder, "sources", map(_without_identity, read_merged(base.folder, base.of("sources")))
-    )
+    rows = map(_without_identity, read_merged(base.folder, base.of("sources")))
+    made = write_table(base.folder, "sources", rows, work)
     return [] if made is None else [made]
 
 
@@ -115,18 +118,16 @@ def _key(record_id: str) -> str:
 
 
 def _without(
-    base: Snapshot, tables: Sequence[str], ids: Sequence[RecordId], session: SparkSession | None
+    base: Snapshot, work: str, tables: Sequence[str], ids: Sequence[RecordId], session: SparkSession | None
 ) -> tuple[Change, tuple[RecordId, ...]]:
     """Rewrite the files of tables that hold rows of records; return the ids that the first table held."""
-    work = new_work()
     tasks = [
         _Rewriting(base.folder, work, file, tuple(here))
         for table in tables
         for file in base.of(table)
         if (here := [each for each in ids if file.low <= _key(each) <= file.high])
     ]
-    with cleared(base.folder, work):
-        results = run_tasks(session, _rewrite, tasks, what="erasing")
+    results = run_tasks(session, _rewrite, tasks, what="erasing")
     changed = [(task.file, found, made) for task, (found, made) in zip(tasks, results, strict=True) if found]
     held = {each for file, found, _ in changed if file.table == tables[0] for each in found}
     added = tuple(made for _, _, made in changed if made is not None)

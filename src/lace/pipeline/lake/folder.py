@@ -208,10 +208,11 @@ class MovingFolder:
             try:
                 system.move(beside, target)
             except OSError:
+                # First: a move that nobody answered can come later, as long as there is something to move.
+                with suppress(OSError):
+                    system.delete_file(beside)
                 if self.size(path) is None:
                     raise
-            with suppress(OSError):
-                system.delete_file(beside)
             # A repeated request can say "exists" of our own file: the content tells.
             return self.read(path) == data
 

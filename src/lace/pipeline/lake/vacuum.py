@@ -44,12 +44,16 @@ class Vacuumed:
 def vacuum(
     lake: Lake, *, keep: int = 1, older_than: float = 7 * DAY, grace: float = DAY, dry_run: bool = False
 ) -> Vacuumed:
-    """Remove versions that have not been the newest for so many seconds, but for the last ones; and files."""
+    """Remove versions that have not been the newest for so many seconds, and files that no version names.
+
+    The last `keep` versions stay, and so do files that none named yet, until they are older than `grace`.
+    """
     now = time.time()
     commits = lake.folder.list(COMMITS)
     made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
     versions = sorted(made)
-    ages = {version: now - made[following] for version, following in pairwise(versions)}
+    # Not below 0, where the clock of the disk is ahead of ours: 0 asks for whatever is not the newest.
+    ages = {version: max(0.0, now - made[following]) for version, following in pairwise(versions)}
     newest = set(versions[-max(1, keep) :])
     gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
     # Read before anything is removed: a damaged manifest among those that stay stops everything.
