@@ -162,6 +162,28 @@ def test_signers_are_proved_in_one_process_too() -> None:
     assert zero.link_id == one.link_id is not None
 
 
+@pytest.mark.parametrize("whose", [0, 1])
+def test_a_limit_is_told_to_each_side_as_its_own_or_the_others(whose: int) -> None:
+    stores = (MemoryStore(), MemoryStore())
+    stores[0].put_many([make_blob(b"one"), make_blob(b"two")])
+    few = ExchangeLimits(max_total_transferred_bytes=make_blob(b"one").size)
+    zero, one = (
+        Party(
+            Settings(
+                index=index,
+                module=module(ALL),
+                dice=dice(index),
+                limits=few if index == whose else ExchangeLimits(),
+            ),
+            Host(stores[index], exposure(EXPOSE_ALL)),
+        )
+        for index in (0, 1)
+    )
+    results = interlace_in_process(zero, one, Clock().now())
+    assert {result.cause for result in results} == {Cause.TRANSFER_LIMIT}
+    assert ["the peer set it" in str(result.error) for result in results] == [whose == 1, whose == 0]
+
+
 def test_limits_hold_in_one_process_too() -> None:
     records: list[Record] = [*chain(6)]
     scenario = Scenario(records, [], (LINKED, LINKED), (EXPOSE_ALL, EXPOSE_ALL))

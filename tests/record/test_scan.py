@@ -23,6 +23,7 @@ from lace.record import (
     Truncated,
     WrongInnerType,
     parse_record,
+    read_skeleton,
 )
 from lace.record.grammar import SKELETON
 from tests.golden import load_vectors
@@ -184,6 +185,25 @@ class TestLengths:
             assert tracemalloc.get_traced_memory()[1] < 50_000
         finally:
             tracemalloc.stop()
+
+    @pytest.mark.parametrize("head", [P_MARK, SEAL.raw[:55]])
+    def test_many_short_lines_take_no_more_than_the_limits_allow(self, head: bytes) -> None:
+        data = head + b"a\n" * 1_000_000
+        tracemalloc.start()
+        try:
+            with pytest.raises(TooManyHeaders):
+                Scanner().advance(data, len(data))
+            assert tracemalloc.get_traced_memory()[1] < 16_000_000
+        finally:
+            tracemalloc.stop()
+
+    def test_headers_up_to_the_limit_are_read_at_once(self) -> None:
+        lines = (b"x" * 1023 + b"\n") * 64
+        whole = SEAL.raw[:55] + lines + P_MARK + lines + BLOB.raw
+        found = read_skeleton(whole, 0, len(whole), LIMITS)
+        assert found is not None
+        assert found[2] == len(whole)
+        assert read_skeleton(whole, 0, len(whole), RecordLimits(header_bytes=len(lines) - 1)) is None
 
 
 class TestPatience:

@@ -14,6 +14,7 @@ from lace.interlace import Cause, InterlaceResult, LocalLimits
 from lace.porcelain import DayLimits, Door, Lace, PeerGroup, Terms, parse_policy, parse_who, tell_section
 from lace.porcelain.exchanges.exchange import LONG_TEXT
 from lace.porcelain.exchanges.turns import Turn
+from lace.porcelain.server.visitors import Visitor
 from lace.record import make_blob, make_plex
 from lace.stores import MemoryStore
 from lace.transports import Proven, Pump, exchange
@@ -447,6 +448,62 @@ def test_who_is_denied_from_now_on_is_sent_away() -> None:
         assert house.ended["cause"] == "cancelled"
         assert house.told("refused")[0]["code"] == "serve/denied"
         assert (await staying[1].finish()).complete
+
+    hurry(run())
+
+
+@pytest.mark.parametrize(
+    ("door", "secret"),
+    [
+        (Door(deny=(parse_who(ALICE.verifier),)), ALICE),
+        (Door(allow=(parse_who(SECRETS[1].verifier),)), ALICE),
+        (Door(deny=(parse_who("anonymous"),)), None),
+    ],
+    ids=["denied", "not-allowed", "anonymous"],
+)
+def test_who_is_denied_while_it_is_let_in_is_sent_away(door: Door, secret: Any) -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+
+        async def change() -> None:
+            house.serving.reload(replace(house.serving.arrangement, door=door))
+
+        class Slow(Door):
+            def admit(self, visitor: Visitor) -> None:
+                super().admit(visitor)
+                asyncio.run_coroutine_threadsafe(change(), loop).result()
+
+        house = House(door=Slow())
+        staying = Guest(house, stays_open=True, secret=secret)
+        async with asyncio.timeout(60):
+            await staying.result()
+        assert house.told("refused")[-1]["code"] == "serve/denied"
+        assert not ids(staying.store)
+
+    hurry(run())
+
+
+def test_who_is_denied_before_all_is_ready_is_told_nothing() -> None:
+    async def run() -> None:
+        house = House()
+        begin, loop = house.exchanges.begin, asyncio.get_running_loop()
+        door = Door(deny=(parse_who("192.0.2.0/24"),))
+
+        async def change() -> None:
+            house.serving.reload(replace(house.serving.arrangement, door=door))
+
+        def begin_late(*given: Any, **more: Any) -> Any:
+            end = begin(*given, **more)
+            if house.serving.arrangement.door is not door:
+                asyncio.run_coroutine_threadsafe(change(), loop).result()
+            return end
+
+        house.exchanges.begin = begin_late  # type: ignore[method-assign]
+        refused = await Guest(house, proven=TCP).result()
+        assert refused.cause is Cause.PEER_CLOSED
+        assert [each["code"] for each in house.told("refused")] == ["serve/denied"]
+        assert not house.told("agreed")
+        assert not house.told("ended"), "nothing had begun"
 
     hurry(run())
 

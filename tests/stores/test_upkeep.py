@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -115,6 +116,35 @@ def test_nobody_may_read_a_backup_who_may_not_read_the_store(tmp_path: Path) -> 
         store.backup(tmp_path / "copy.lace", look)
     assert seen == {0o600}, "nor while it is made"
     assert (tmp_path / "copy.lace").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("mode", "same", "other"),
+    [(0o640, 0o640, 0o600), (0o644, 0o644, 0o644), (0o660, 0o660, 0o600), (0o664, 0o664, 0o644)],
+)
+def test_another_group_has_of_a_copy_what_others_have_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, same: int, other: int
+) -> None:
+    """New files have the group of whoever makes them, and the store may have been given to another one."""
+    store, copy = tmp_path / NAME, tmp_path / "copy.lace"
+    store.touch()
+    store.chmod(mode)
+    before = os.umask(0o002)
+    try:
+        make_like(copy, store)
+        assert copy.stat().st_mode & 0o777 == same
+        copy.unlink()
+        of_file = os.fstat
+
+        def of_another_group(descriptor: int) -> os.stat_result:
+            found = of_file(descriptor)
+            return os.stat_result((*found[:5], found.st_gid + 1, *found[6:]))
+
+        monkeypatch.setattr(os, "fstat", of_another_group)
+        make_like(copy, store)
+        assert copy.stat().st_mode & 0o777 == other
+    finally:
+        os.umask(before)
 
 
 def test_a_copy_of_what_nobody_writes_to_can_be_written(tmp_path: Path) -> None:

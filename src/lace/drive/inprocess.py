@@ -166,6 +166,7 @@ def _interlace(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
     failed = _negotiate(parties, now)
     if failed is not None:
         return failed
+    over_limit = False
     try:
         while True:
             over_limit = _loop(parties)
@@ -174,7 +175,9 @@ def _interlace(parties: tuple[Party, Party], now: Moment) -> tuple[InterlaceResu
                 break
     except _Stopped as stopped:
         ending = cause_of(stopped.error), stopped.error
-    zero, one = (party.exchange.result(*ending) for party in parties)
+    # Each is told whose limit it was.
+    told = [(over_limit and ending_of(party.exchange, over_limit=True)) or ending for party in parties]
+    zero, one = (party.exchange.result(*each) for party, each in zip(parties, told, strict=True))
     for party in parties:
         if party.exchange.round.reconciled:
             party.host.remember(party.exchange.agreed.advertised.cursor())

@@ -77,6 +77,8 @@ Layers: TypeAlias = list[tuple[str, int]]
 """(type letter, position of the markline), outermost first."""
 
 _BLOB_HEAD = MARKLINE_BYTES + len(b"Data-Length: ")
+_OTHERS = 3 * MARKLINE_BYTES + LINE_BYTES
+"""More than a skeleton has besides its header lines."""
 INNER = {"S": "P", "P": "B"}
 NAMES = {"S": "Seal", "P": "Plex", "B": "Blob"}
 
@@ -88,7 +90,8 @@ def read_skeleton(
 
     None says nothing about the others: line by line is for them.
     """
-    found = SKELETON.match(buffer, start, stop)
+    # No further than a skeleton within the limits goes: the pattern takes forty times what it looks through.
+    found = SKELETON.match(buffer, start, min(stop, start + 2 * limits.header_bytes + _OTHERS))
     if found is None:
         return None
     _, (seal, seal_end), (plex, plex_end), (digits, digits_end) = found.regs

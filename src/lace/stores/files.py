@@ -31,6 +31,20 @@ def file_faults(path: Path) -> Iterator[None]:
 
 def make_like(path: Path, other: Path) -> None:
     """Make an empty file for a copy of another: whoever may not read that one may not read this one."""
+    there = other.stat()
     # SQLite gives the files beside one of its own the same permissions.
-    mode = 0o600 | (other.stat().st_mode & 0o666)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    mode = 0o600 | (there.st_mode & 0o666)
+    # A group that is not the other's has what others have there.
+    narrow = mode & ~0o060 | mode & (mode & 0o006) << 3
+    if _make(path, narrow) == there.st_gid and narrow != mode:
+        path.unlink()
+        _make(path, mode)
+
+
+def _make(path: Path, mode: int) -> int:
+    """Make an empty file; return its group."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        return os.fstat(descriptor).st_gid
+    finally:
+        os.close(descriptor)

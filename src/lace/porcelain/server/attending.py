@@ -84,15 +84,20 @@ class Attending(Guard):
 
     def admit(self, peer: Verifier | None) -> OperandLimits:
         """Ask the lists and quotas again, now that the peer is known; return what its rules may cost."""
-        arranged, visitor = self.arrangement, self.visitor.known_as(peer)
-        try:
-            arranged.door.admit(visitor)
-            arranged.book(visitor).policy(peer)
-            self._stay.move_to(visitor.account, arranged.bounds(visitor))
-        except LaceError as error:
-            self.refused(error)
-            raise
-        self.visitor, self._admitted = visitor, True
+        visitor = self.visitor.known_as(peer)
+        while True:
+            arranged = self.arrangement
+            try:
+                arranged.door.admit(visitor)
+                arranged.book(visitor).policy(peer)
+                self._stay.move_to(visitor.account, arranged.bounds(visitor))
+            except LaceError as error:
+                self.refused(error)
+                raise
+            self.visitor, self._admitted = visitor, True
+            # Another one that came meanwhile took it for somebody who is not let in yet.
+            if self.arrangement is arranged:
+                break
         return arranged.terms_of(visitor).evaluation
 
     def store(self, size: int) -> None:

@@ -200,6 +200,7 @@ class Serving:
             if attending.arrangement is arranged:
                 return end
             end.close()
+            attending.arrangement.door.knock(attending.visitor)
 
     def _begin(self, attending: Attending, arranged: Arrangement, room: int | None) -> ExchangeEnd:
         visitor, stream = attending.visitor, attending.stream
