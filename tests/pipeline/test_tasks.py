@@ -31,6 +31,22 @@ def fail(number: int) -> int:
     raise LakeFault(where="there", reason="the disk is gone")
 
 
+def write_late(path: str) -> int:
+    """Write a file a while after the beginning."""
+    Path(f"{path}.begun").touch()
+    time.sleep(0.6)
+    Path(path).touch()
+    return 1
+
+
+def fail_or_write(path: str) -> int:
+    """Write late, or fail as soon as somebody else is about to."""
+    if path:
+        return write_late(path)
+    time.sleep(0.2)
+    return fail(0)
+
+
 def wait_for(path: str) -> int:
     """Wait for a file that nobody makes."""
     while not Path(path).exists():
@@ -80,3 +96,22 @@ def test_a_job_can_be_stopped_while_it_runs(spark: SparkSession, tmp_path: Path)
 def test_work_in_this_process_can_be_stopped_too() -> None:
     with pytest.raises(Cancelled):
         run_tasks(None, double, [1, 2], cancel=lambda: True)
+
+
+def test_no_task_writes_after_its_work_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    """Whoever clears up behind a job that was stopped finds what its tasks wrote."""
+    late = tmp_path / "late"
+    with pytest.raises(Cancelled):
+        run_tasks(spark, write_late, [str(late)], cancel=Path(f"{late}.begun").exists)
+    late.unlink(missing_ok=True)
+    time.sleep(0.8)
+    assert not late.exists()
+
+
+def test_no_task_writes_after_another_one_failed(spark: SparkSession, tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    with pytest.raises(TasksFailed):
+        run_tasks(spark, fail_or_write, [str(late), ""])
+    late.unlink(missing_ok=True)
+    time.sleep(0.8)
+    assert not late.exists()

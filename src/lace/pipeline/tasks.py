@@ -14,8 +14,10 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from secrets import token_hex
+from time import sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
@@ -34,6 +36,8 @@ R = TypeVar("R")
 LOOK_SECONDS: Final = 0.05
 STOP_LOOKS: Final = 150
 """How often a job is told to stop before it is left alone: half a minute."""
+END_LOOKS: Final = 200
+"""How often tasks of a job that is over are looked for: ten seconds. Spark lets them go on for two or so."""
 _RESULT: Final = pa.schema([("result", pa.binary())])
 _PART: Final = pa.schema([("part", pa.int32()), ("value", pa.string())])
 
@@ -184,7 +188,7 @@ def _collect(
 
     def run() -> None:
         try:
-            _tag(session, tag)  # this thread is ours, and so are its tags
+            _tag(session, tag, what)  # this thread is ours, and so are its tags
             rows.extend(job())
         except BaseException as error:
             faults.append(error)
@@ -200,16 +204,18 @@ def _collect(
         _stop(session, tag, thread)
         raise
     if faults:
+        _await_tasks(session, tag)  # of those that did not fail
         raise TasksFailed(what=what, reason=first_reason(faults[0])) from faults[0]
     return rows
 
 
-def _tag(session: SparkSession, tag: str) -> None:
+def _tag(session: SparkSession, tag: str, what: str) -> None:
     # Tags of a session reach jobs only over Connect; in this process they are the context's.
     if is_connect(session):
         session.addTag(tag)
     else:
         session.sparkContext.addJobTag(tag)
+        session.sparkContext.setJobGroup(tag, what)  # by which the job is found again
 
 
 def _stop(session: SparkSession, tag: str, thread: threading.Thread) -> None:
@@ -221,7 +227,28 @@ def _stop(session: SparkSession, tag: str, thread: threading.Thread) -> None:
             session.sparkContext.cancelJobsWithTag(tag)
         thread.join(4 * LOOK_SECONDS)
         if not thread.is_alive():
-            return
+            break
+    _await_tasks(session, tag)
+
+
+def _await_tasks(session: SparkSession, tag: str) -> None:
+    """Wait a little for tasks of a job that is over: who clears up behind them would miss what they write.
+
+    Nobody can ask for them over Connect.
+    """
+    if is_connect(session):
+        return
+    with suppress(Exception):  # a gateway that went away with its session has nothing left to ask
+        tracker = session.sparkContext.statusTracker()
+        idle = 0
+        for _ in range(END_LOOKS):
+            jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(tag)))
+            stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
+            # Twice: that a task has begun is told a moment later.
+            idle = 0 if any(stage.numActiveTasks for stage in stages) else idle + 1
+            if idle == 2:
+                return
+            sleep(LOOK_SECONDS)
 
 
 def first_reason(error: BaseException) -> str:
