@@ -12,13 +12,16 @@ from lace.facts import write_fact_line
 from lace.porcelain import (
     ExchangeChoices,
     Lace,
+    NoOperand,
     NoPolicyForPeer,
     PolicyBook,
+    PolicyFile,
     UnknownOption,
     WrongArgument,
     diff_rehearsals,
     parse_policy,
 )
+from lace.porcelain.exchanges.peerpolicy import present
 from lace.stores import StoreClosed
 from tests.porcelain import talking
 from tests.porcelain.policy_texts import ALICE, BOB, EXPOSE_TOWN, SELECT_ALL, SELECT_TOWN, SEND, TOWN
@@ -243,3 +246,21 @@ def test_a_closed_lace_has_nothing_to_look_at(lace: Lace) -> None:
     lace.close()
     with pytest.raises(StoreClosed):
         lace.preview(parse_policy(TOWN))
+
+
+def test_a_book_too_long_for_strangers_can_be_looked_at_for_a_peer_of_its_own(lace: Lace) -> None:
+    """All its policies together ask for more fields than one selector can; each of them does not."""
+
+    def reading(letter: str) -> PolicyFile:
+        fields = [f"AllowRequest(P,S) :- AdvertisedField(P,S,'{letter}{n}',_,_)." for n in range(150)]
+        return parse_policy("\n".join(["[select]", SELECT_TOWN, "[expose selected]", "[receive]", *fields]))
+
+    book = PolicyBook(None, {ALICE: reading("A"), BOB: reading("B")})
+    with pytest.raises(NoOperand):
+        present(book)
+    assert names(lace, lace.preview(book, peer=ALICE).may_send)
+
+
+def test_a_book_of_something_else_is_refused_in_words(lace: Lace) -> None:
+    with pytest.raises(WrongArgument, match="policy is the path of a policy file"):
+        lace.preview(PolicyBook({}))  # type: ignore[arg-type]

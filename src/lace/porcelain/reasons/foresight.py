@@ -8,10 +8,13 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
+from lace.errors import PolicyError
 from lace.facts import Fact
+from lace.policy import Module
 from lace.porcelain.arguments import (
     Kind,
     WrongArgument,
@@ -23,7 +26,7 @@ from lace.porcelain.arguments import (
 )
 from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies, present
 from lace.porcelain.policies.file import PolicyFile
-from lace.porcelain.policies.parse import GivenPolicy, parse_policy
+from lace.porcelain.policies.parse import GivenPolicy, given_policy, parse_policy
 from lace.porcelain.reasons.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.rules.resident import ResidentFacts
 from lace.porcelain.rules.workbench import given_fact
@@ -77,7 +80,7 @@ def rehearse(
     check_kinds(supposed, KINDS)
     peer, here = read_verifier("peer", supposed.get("peer")), read_verifier("here", supposed.get("here"))
     given, named = given_policies(policy), supposed.get("theirs")
-    ours = _chosen(given, peer)
+    ours = given_policy(_chosen(given, peer))
     theirs = None if named is None else given_policies(named)
     runtime = _runtime(supposed.get("runtime", ()), now, encrypted=supposed.get("encrypted", False))
     claims, there = supposed.get("advertised"), supposed.get("there")
@@ -91,7 +94,7 @@ def rehearse(
         runtime=runtime,
         sends_only=sends_only,
         kept_out=frozenset(store.forgotten()),
-        presented=present(given).module,
+        presented=_presented(given),
     )
     if there is not None:
         check_offers("there", there, "interlace", "the Lace of the peer; Lace.open(path) opens one")
@@ -101,6 +104,13 @@ def rehearse(
         # The name under which a peer advertises follows from both operands.
         advertised = [*(advertised or ()), *other.advertise(there.store, make().source)]
     return make(advertised=advertised)
+
+
+def _presented(given: PolicyFile | PolicyBook) -> Module | None:
+    """Return what is presented to whoever has proved nothing yet; None where that cannot be."""
+    with suppress(PolicyError):
+        return present(given).module
+    return None
 
 
 def _chosen(given: PolicyFile | PolicyBook, peer: Verifier | None) -> PolicyFile:

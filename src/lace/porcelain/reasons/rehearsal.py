@@ -32,6 +32,7 @@ from lace.datalog import (
     compile_program,
     parse_program,
 )
+from lace.errors import PolicyError
 from lace.facts import Fact, Predicate, facts_of_record
 from lace.policy import (
     NOTHING_EXPOSED,
@@ -237,8 +238,11 @@ class Rehearsal:
         It decides that there, over what we advertise. Where it reads the peer's records too, or takes more
         than a limit allows, nothing is said.
         """
-        # Whoever proves only later who it is has what is presented to anybody.
-        presented = self._presented or present(self.ours).module
+        try:
+            # Whoever proves only later who it is has what is presented to anybody.
+            presented = self._presented or present(self.ours).module
+        except PolicyError:
+            return frozenset()  # only somebody who is expected can be met under such a policy
         sent = self.may_send
         asking = find_askable(presented, sent, self.plan.operands[self.side].origin.viewer)
         if asking is None or not sent:
