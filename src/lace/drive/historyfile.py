@@ -78,9 +78,13 @@ class NotAHistory(NotAStore):
 class FileHistory:
     """Notes of exchanges, in a file that several threads and processes may write to."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Name the file; it is opened when it is first needed, and made when something is noted."""
+    def __init__(self, path: Path, *, like: Path | None = None, read_only: bool = False) -> None:
+        """Name the file; it is opened when it is first needed, and made when something is noted.
+
+        Nobody may read a file that is made who may not read the store, `like`.
+        """
         self.path = path
+        self._like = like
         self._read_only = read_only
         self._lock = RLock()
         self._opened: SideFile | None = None
@@ -94,7 +98,9 @@ class FileHistory:
                 raise StoreClosed(where=str(self.path))
             if self._opened is None:
                 try:
-                    self._opened = SideFile(self.path, kind=KIND, steps=STEPS, read_only=self._read_only)
+                    self._opened = SideFile(
+                        self.path, kind=KIND, steps=STEPS, like=self._like, read_only=self._read_only
+                    )
                 except NotAStore as error:
                     reason = error.fields["reason"]
                     raise NotAHistory(where=str(self.path), reason=reason) from error.__cause__

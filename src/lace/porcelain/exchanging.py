@@ -124,7 +124,8 @@ class Exchanging:
             from lace.porcelain.exchanges.history import open_history
 
             only_read = self._read_only and not self._sends_only
-            self._history = open_history(self._history_file, read_only=only_read)
+            like = getattr(self.store, "path", None)
+            self._history = open_history(self._history_file, like=like, read_only=only_read)
         return self._history
 
     def history(

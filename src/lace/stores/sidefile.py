@@ -5,6 +5,7 @@ Rules of this file:
 2. What is durable is on the disk when the block is over. What is not survives the end of its process, but
    perhaps not the end of the power.
 3. A file whose structure is broken can be set aside: it gets another name, and nothing of it is deleted.
+4. It tells of records, so a new one is no more open to others than the file that holds these.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,14 +46,19 @@ class SideFile:
         *,
         kind: int,
         steps: Sequence[str],
+        like: Path | None = None,
         read_only: bool = False,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        """Open or make a file of this kind, a number of four bytes; version n becomes n + 1 by `steps[n]`."""
+        """Open or make a file of this kind, a number of four bytes; version n becomes n + 1 by `steps[n]`.
+
+        Nobody may read a file that is made who may not read `like`.
+        """
         self.path = path
         self._where = str(path)
         self._kind = kind
         self._steps = steps
+        self._like = like
         self._read_only = read_only
         self._telling = Telling(self._where)
         self._lock = threading.RLock()
@@ -86,6 +92,10 @@ class SideFile:
         return connection
 
     def _open(self, wait_ms: int) -> apsw.Connection:
+        if self._like is not None and not self.path.exists():
+            # Where this fails SQLite does too, and says why; or somebody else was quicker, by the same rule.
+            with suppress(OSError):
+                make_like(self.path, self._like)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         # Some names mean something else to SQLite, such as `:memory:`; no absolute path does.
         connection = apsw.Connection(str(self.path.absolute()), flags=flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
 
@@ -89,3 +90,19 @@ def test_a_cursor_saves_bytes_where_our_own_records_do_not_tell(tmp_path: Path) 
     assert records > 40_000
     assert cursor < 2500
     assert again == cursor
+
+
+def test_what_is_noted_beside_a_store_is_closed_to_whom_the_store_is(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Lace.init(tmp_path) as lace:
+            (tmp_path / ".lace" / "store.sqlite").chmod(0o600)
+            answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(secret=BOB))
+            taking = OPEN.partition("[expose")[0]  # else there is no cursor to keep
+            assert run_sync(interlacing(lace, answering, taking, sign=ALICE)).complete
+            seen = {each.name: each.stat().st_mode & 0o777 for each in (tmp_path / ".lace").glob("*.sqlite*")}
+    finally:
+        os.umask(before)
+    assert {"store.sqlite", "history.sqlite", "cursors.sqlite"} <= seen.keys()
+    del seen["store.sqlite-wal"], seen["store.sqlite-shm"]  # they were there before the store was closed
+    assert set(seen.values()) == {0o600}

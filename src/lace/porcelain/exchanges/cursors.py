@@ -38,9 +38,10 @@ _log = logging.getLogger("lace.porcelain")
 class KeptCursors(MutableMapping[str, Cursor]):
     """Cursors by link, in a file that several exchanges and processes may use."""
 
-    def __init__(self, path: Path) -> None:
-        """Name the file; it is made when the first cursor is kept."""
+    def __init__(self, path: Path, *, like: Path | None = None) -> None:
+        """Name the file; it is made when the first cursor is kept, no more open to others than `like`."""
         self._path = path
+        self._like = like
         self._lock = Lock()
         self._opened: SideFile | None = None
         self._known: dict[str, Cursor] = {}
@@ -113,7 +114,7 @@ class KeptCursors(MutableMapping[str, Cursor]):
 
     def _file(self) -> SideFile:
         if self._opened is None:
-            self._opened = SideFile(self._path, kind=KIND, steps=STEPS)
+            self._opened = SideFile(self._path, kind=KIND, steps=STEPS, like=self._like)
         return self._opened
 
     def _complain(self, error: StoreError) -> None:

@@ -463,7 +463,8 @@ def open_exchanges(
     store: Store, history: History, beside: Path | None, *, sends_only: bool = False
 ) -> Exchanges:
     """Return what exchanges of a store share; cursors lie beside the history file, where there is one."""
-    cursors = None if beside is None else KeptCursors(cursors_file(beside))
+    like = getattr(store, "path", None)
+    cursors = None if beside is None else KeptCursors(cursors_file(beside), like=like)
     return Exchanges(store, history=history, cursors=cursors, sends_only=sends_only)
 
 

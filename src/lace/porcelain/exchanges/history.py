@@ -23,9 +23,12 @@ from lace.text import Tai
 _log = logging.getLogger("lace.history")
 
 
-def open_history(path: Path | None, *, read_only: bool = False) -> History:
-    """Return the history that a file holds, or will; without a file, one in memory."""
-    return MemoryHistory() if path is None else FileHistory(path, read_only=read_only)
+def open_history(path: Path | None, *, like: Path | None = None, read_only: bool = False) -> History:
+    """Return the history that a file holds, or will; without a file, one in memory.
+
+    A new file is no more open to others than the store, `like`.
+    """
+    return MemoryHistory() if path is None else FileHistory(path, like=like, read_only=read_only)
 
 
 def prepare_history(path: Path) -> None:
