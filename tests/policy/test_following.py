@@ -8,7 +8,7 @@ import pytest
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, RelationProgram, Result
 from lace.datalog import Atom, Rule, Var, compile_program, make_program, parse_program
-from lace.engines import Database
+from lace.engines import Database, EmbeddedEvaluation, embedded
 from lace.facts import Fact, Predicate, View
 from lace.policy import Resident, Running, Snapshot
 from lace.policy.following import Following
@@ -49,6 +49,28 @@ def test_facts_that_are_given_come_and_go() -> None:
     claim = frozenset({("Advertised", "p", "V")})
     assert following.evaluate(first, Given(claim), Budget()).facts(A) == []
     assert following.evaluate(first.next(), Given(), Budget()).facts(A) == [("p",)]
+
+
+def test_texts_of_given_facts_that_are_gone_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "WORN", 64)
+    program = compile_program(parse_program("A(P) :- AdvertisedField(P,_,N,_,T), Have(T), N != 'x'."), (A,))
+    following, moment = Following(program), Snapshot(Database(names("t")))
+    most = 0
+    for day in range(60):
+        # Each day other records are advertised, with fields of other names.
+        claims = frozenset(
+            ("AdvertisedField", f"p{day}.{at}", "V", f"n{day}.{at}", "0", "t" if at % 2 else f"u{day}.{at}")
+            for at in range(10)
+        )
+        moment = moment.next()
+        wanted = sorted((claim[1],) for claim in claims if claim[5] == "t")
+        assert following.evaluate(moment, Given(advertised=claims), Budget()).facts(A) == wanted
+        running = following._running
+        assert isinstance(running, EmbeddedEvaluation)
+        most = max(most, running._relations.dictionary.own)
+    # Ten facts of five values, twice; what a day brings on top; and what may stay.
+    assert most <= 2 * 50 + 30 + 64
+    assert most > 64, "it goes on for some days"
 
 
 def test_after_an_error_it_starts_anew() -> None:

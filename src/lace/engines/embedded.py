@@ -43,6 +43,8 @@ from lace.facts import (
     check_predicate,
 )
 
+WORN = 1 << 13
+"""So many texts of facts that are gone may stay with an evaluation, however few facts it has."""
 FEW_VERSIONS = 16
 """So many versions are noted before somebody looks which of them are still held."""
 
@@ -315,9 +317,10 @@ class EmbeddedEvaluation:
     ) -> EmbeddedResult | None:
         """Go on to a later version of the database, change other facts, and take relations handed over.
 
-        None where `records` is not a later version of the facts that this runs over; then nothing was done.
+        None where `records` is not a later version of the facts that this runs over, or where an evaluation
+        that starts anew holds much less; then nothing was done.
         """
-        if not isinstance(records, DatabaseVersion):
+        if not isinstance(records, DatabaseVersion) or self._is_worn():
             return None
         facts, before = records.facts, self._over
         grown = facts.since(before)
@@ -337,6 +340,17 @@ class EmbeddedEvaluation:
         except BaseException:
             self._over = before
             raise
+
+    def _is_worn(self) -> bool:
+        """Tell whether most texts of its own are those of facts that are gone.
+
+        A text keeps its position for good, so facts that come and go for months would fill the memory.
+        """
+        relations = self._relations
+        own = relations.dictionary.own - WORN
+        if own <= 0:
+            return False
+        return own > 2 * sum(each.arity * relations.size(each) for each in self._touched.union(self._taken))
 
     def _told(self, handed: Mapping[Predicate, Handed], more: bool) -> dict[Predicate, Handed]:
         """Return the relations that differ from what was handed over last; one that is missing now is empty.
