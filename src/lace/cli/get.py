@@ -62,13 +62,13 @@ def _run(call: Call) -> int:
 
 def _find(call: Call) -> tuple[Record | None, int]:
     """Return the record and how fetching it went; None where it could not be fetched and is not here."""
-    from lace.errors import Missing
-    from lace.porcelain import select_reference
-
     args = call.args
     if args.origin is None:
         with call.open(read_only=True) as lace:
             return lace.get(args.record), 0
+    from lace.errors import Missing
+    from lace.porcelain import select_reference  # with all that an exchange needs
+
     if args.lake is not None:
         raise Usage(reason="--from fetches into a store: leave --lake out", command=args.parser.prog)
     with call.open() as lace:
