@@ -16,7 +16,7 @@ VERBS = (
     ("facts", "//u//notes//first"),
     ("stat",),
     ("verify",),
-    ("export", "--out", "all.records"),
+    ("export", "all.records"),
     ("import", "all.records"),
     ("rm", "//u//notes//first"),
 )
