@@ -26,10 +26,12 @@ class Lacking:
     def look(self, peer: PeerAdvertisements, have: AbstractSet[str]) -> Collection[str]:
         """Return which records that the peer advertises are not among those in the store."""
         advertised: Collection[str] = peer.claims
-        news = peer.take_news()
-        if news is not None and came_since(have, self._have) is not None:
+        news, came = peer.take_news(), came_since(have, self._have)
+        if news is not None and came is not None:
+            if not news and not came:
+                return self._missing
             advertised = [each for each in {*self._missing, *news} if each in peer.claims]
-        there = among(have, advertised)
+        there = among(have, advertised) if have else ()
         self._have = have
         self._missing = ()
         if len(there) < len(advertised):
