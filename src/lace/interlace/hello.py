@@ -26,6 +26,12 @@ from lace.interlace.tick import Ticks, reads_ticks
 from lace.policy import ExchangePlan
 from lace.text import Verifier, link_id
 
+_NOT_OURS = "the proof is not its own over this exchange"
+_OTHER_CERTIFICATE = (
+    "; where a proxy ends TLS, its server has to be told which certificate the proxy shows"
+    " (public-certificate), and else somebody stands between"
+)
+
 
 class SignerNotProven(RemoteProtocolError):
     """A signer that nothing proves."""
@@ -118,8 +124,9 @@ def _check_signer(exchange: Exchange, offer: Offer) -> Verifier | None:
         raise SignerInClear(verifier=shown)
     if not _has_nonces(exchange):
         raise SignerNotProven(verifier=shown, reason="a proof needs a nonce of both sides")
+    bound = exchange.settings.link.binding
     if not is_proof(_digest(exchange, 1 - exchange.settings.index), offer.signer, offer.proof):
-        raise SignerNotProven(verifier=shown, reason="the proof is not its own over this exchange")
+        raise SignerNotProven(verifier=shown, reason=_NOT_OURS + (_OTHER_CERTIFICATE if bound else ""))
     return Verifier(offer.signer)
 
 
