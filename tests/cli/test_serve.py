@@ -291,6 +291,25 @@ def test_a_server_says_where_it_is_reads_its_policy_again_and_stops_in_order(ser
     follower.wait(SECONDS)
 
 
+@pytest.mark.parametrize("named", ["{home}/notify", "@lace-{home}/notify"])
+def test_systemd_is_told_when_the_server_is_ready_and_when_it_stops(servers: Servers, named: str) -> None:
+    where = named.format(home=servers.home)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(where.replace("@", "\0", 1))
+        systemd.settimeout(SECONDS)
+        servers.world["NOTIFY_SOCKET"] = where
+        child, _ = servers.serve(f"unix:{servers.home}/s", "--store", "a", "--policy", "open.policy")
+        assert systemd.recv(100) == b"READY=1"
+        child.send_signal(signal.SIGTERM)
+        assert systemd.recv(100) == b"STOPPING=1"
+        assert child.wait(SECONDS) == 0
+    # Nobody listens there any more, which is no reason not to serve.
+    child, _ = servers.serve(f"unix:{servers.home}/s", "--store", "a", "--policy", "open.policy", log="alone")
+    assert "READY=1" in servers.wait_for("note", log="alone")["text"]
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(SECONDS) == 0
+
+
 @pytest.mark.net
 def test_a_reload_takes_renewed_certificates_and_names_what_it_does_not_take(servers: Servers) -> None:
     home = servers.home
