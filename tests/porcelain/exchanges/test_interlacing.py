@@ -82,8 +82,10 @@ def test_an_exchange_is_entered_once() -> None:
         asyncio.run(run())
 
 
-def test_an_error_in_the_block_ends_the_exchange_at_once() -> None:
+def test_an_error_in_the_block_ends_the_exchange_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(stays_open=True))
+    # Where the machine has much else to do, the other side takes longer than anybody waits for it.
+    monkeypatch.setattr("lace.porcelain.exchanges.interlacing.LEAVE_SECONDS", 60.0)
 
     async def run() -> None:
         async with make(Lace(), answering, stays_open=True) as exchange:
@@ -212,7 +214,7 @@ def test_what_does_not_end_after_a_time_that_is_over_is_left(monkeypatch: pytest
             await asyncio.Event().wait()  # a child that does not go
 
     async def run() -> Cause:
-        async with asyncio.timeout(5), make(Lace(), Lingering(), timeout=0.05) as exchange:
+        async with asyncio.timeout(60), make(Lace(), Lingering(), timeout=0.05) as exchange:
             return (await exchange.result()).cause
 
     monkeypatch.setattr("lace.porcelain.exchanges.interlacing.LEAVE_SECONDS", 0.01)
