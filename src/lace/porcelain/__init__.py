@@ -185,6 +185,7 @@ if TYPE_CHECKING:
         compile_wanted,
     )
     from lace.porcelain.server.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
+    from lace.porcelain.server.disk import DiskReserved
     from lace.porcelain.server.faults import ServerFault, ServerRefused
     from lace.porcelain.server.file import BadValue, ServerFile, parse_served, read_server
     from lace.porcelain.server.log import Reports, ServerLog
@@ -202,7 +203,7 @@ __all__ = [
     "CaptureWriter", "CaseOutcome", "Cell", "Choices", "Condition", "Connected", "Connecting", "Coordinate",
     "Counts",
     "DamagedBackup", "DamagedKey", "DayLimits", "Delivery", "Denied", "Details", "Diagnosed", "Disconnected",
-    "DiskRefuses", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
+    "DiskRefuses", "DiskReserved", "Door", "EmptyPassphrase", "Evaluated", "ExchangeChoices", "ExchangeEnd",
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
     "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
@@ -275,6 +276,7 @@ _ROOMS = {
     "policies.parse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
     "policies.plan": ("PlannedExchange", "plan_exchange"),
     "policies.trial": ("CaseOutcome", "try_policy"),
+    "server.disk": ("DiskReserved",),
     "server.quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
     "policies.ready": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "reasons.rehearsal": ("HeldBack", "Preview", "Rehearsal"),

@@ -141,6 +141,10 @@ class Guard:
         """Raise where nothing is to be exchanged with whom the peer proved to be; None changes no limits."""
         return None
 
+    def may_store(self) -> bool:
+        """Tell whether anything may be asked for in the epoch that begins."""
+        return True
+
     def store(self, size: int) -> None:
         """Raise where so many bytes of records are not to be stored."""
 
@@ -210,8 +214,7 @@ class PolicyHost(Host):
         self._share: Share | None = None
         self._guard = guard
         self._narrows = narrows
-        self._always = (ASKS_FOR_NOTHING,) if sends_only else ()
-        self._asks = not sends_only
+        self._sends_only = sends_only
         self.have: AbstractSet[str] = frozenset()
         """The records of the last evaluation."""
 
@@ -238,7 +241,8 @@ class PolicyHost(Host):
         except LaceError as error:
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
-        self._restrictions = (*active.restrictions, *self._always)
+        self._asks = not self._sends_only and self._guard.may_store()
+        self._restrictions = (*active.restrictions, *([] if self._asks else [ASKS_FOR_NOTHING]))
         return super().prepare(agreed)
 
     def _narrow(self, agreed: PlanAgreed) -> None:

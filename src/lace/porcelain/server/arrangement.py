@@ -102,6 +102,8 @@ class Arrangement:
     exchanges: int = EXCHANGES
     per_host: int = PER_HOST
     stored_in_all: int | None = None
+    keep_free: int | None = None
+    """So many bytes of the disk are left free; None stores until it is full."""
     stays_open: bool = True
     look_seconds: float = LOOK_SECONDS
     grace_seconds: float = GRACE_SECONDS
@@ -247,6 +249,7 @@ class _Arranging:
             exchanges=server.one("exchanges", EXCHANGES),
             per_host=server.one("exchanges-per-host", PER_HOST),
             stored_in_all=server.one("stored-per-day-in-all"),
+            keep_free=server.one("keep-free"),
             stays_open=server.one("open", True),
             look_seconds=server.one("look-seconds", LOOK_SECONDS),
             grace_seconds=server.one("grace-seconds", GRACE_SECONDS),

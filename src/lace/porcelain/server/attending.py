@@ -20,6 +20,7 @@ from lace.policy import OperandLimits
 from lace.porcelain.exchanges.exchange import ExchangeEnd, Guard
 from lace.porcelain.exchanges.peerpolicy import PolicyBook
 from lace.porcelain.policies.file import PolicyFile
+from lace.porcelain.server.disk import KEEP_FREE, Disk, DiskReserved
 from lace.porcelain.server.log import ServerLog
 from lace.porcelain.server.metrics import Metrics
 from lace.porcelain.server.quotas import QuotaSpent, Stay
@@ -45,6 +46,7 @@ class Attending(Guard):
         stay: Stay,
         arrangement: Arrangement,
         *,
+        disk: Disk,
         log: ServerLog,
         metrics: Metrics,
         news: Callable[[], None],
@@ -56,6 +58,7 @@ class Attending(Guard):
         self.arrangement = arrangement
         """The last one that holds for this exchange."""
         self._stay = stay
+        self._disk = disk
         self._log = log
         self._metrics = metrics
         self._news = news
@@ -100,8 +103,16 @@ class Attending(Guard):
                 break
         return arranged.terms_of(visitor).evaluation
 
+    def may_store(self) -> bool:
+        """Ask for nothing where the disk has no room for it; the peer still gets what it may have."""
+        if self._disk.has_room(self.arrangement.keep_free):
+            return True
+        self._tell_limit(KEEP_FREE)
+        return False
+
     def store(self, size: int) -> None:
-        """Refuse more bytes of records than the peer may store today."""
+        """Refuse more bytes of records than the peer may store today, or the disk has room for."""
+        self._disk.check(size, self.arrangement.keep_free)
         self._stay.store(size)
 
     def evaluated(self, seconds: float) -> None:
@@ -153,9 +164,12 @@ class Attending(Guard):
         """End the exchange at this fixed point, because of a limit."""
         if self._limit is None:
             self._limit = limit
-            self._metrics.add("lace_quota_hits_total", limit=limit)
-            self.tell("limit", limit=limit)
+            self._tell_limit(limit)
             self._later(self.finish)
+
+    def _tell_limit(self, limit: str) -> None:
+        self._metrics.add("lace_quota_hits_total", limit=limit)
+        self.tell("limit", limit=limit)
 
     def _later(self, call: Callable[[], None]) -> None:
         # A loop that is closed has ended this exchange too.
@@ -236,7 +250,7 @@ class Attending(Guard):
         error = None if result is None else told_error(result.error)
         if error is not None:
             metrics.add("lace_errors_total", code=error.code)
-            if isinstance(error, QuotaSpent):
+            if isinstance(error, QuotaSpent | DiskReserved):
                 metrics.add("lace_quota_hits_total", limit=error.fields["limit"])
         self.tell(
             "ended",

@@ -165,6 +165,7 @@ SERVER_WORDS: Final = {
     "exchanges": Word(parse_amount, "at once, in all (128)"),
     "exchanges-per-host": Word(parse_amount, "at once, from one host (32)"),
     "stored-per-day-in-all": Word(parse_bytes, "bytes of records stored in a day, in all (no limit)"),
+    "keep-free": Word(parse_bytes, "bytes of the disk that peers leave free (nothing)"),
 }
 PEER_WORDS: Final = {
     "policy": Word(str, "the policy file", path=True),

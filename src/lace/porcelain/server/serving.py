@@ -33,6 +33,7 @@ from lace.interlace import InterlaceResult, Moment
 from lace.porcelain.exchanges.exchange import ExchangeEnd, Exchanges, moment_now
 from lace.porcelain.server.arrangement import Arrangement
 from lace.porcelain.server.attending import Attending, tell_refusal
+from lace.porcelain.server.disk import Disk
 from lace.porcelain.server.log import ServerLog
 from lace.porcelain.server.metrics import Metrics
 from lace.porcelain.server.quotas import Quotas
@@ -72,6 +73,7 @@ class Serving:
         self.last: InterlaceResult | None = None
         """How the last exchange ended."""
         self._exchanges = exchanges
+        self._disk = Disk(exchanges.store)
         self._secret = secret
         self._now = now
         self._log = log or ServerLog(lambda line: None)
@@ -84,6 +86,7 @@ class Serving:
         self._news_at: asyncio.TimerHandle | None = None
         self.metrics.ask("lace_exchanges_open", lambda: len(self.attending))
         self.metrics.ask("lace_stored_bytes_today", lambda: self.quotas.stored_today)
+        self.metrics.ask("lace_disk_free_bytes", lambda: self._disk.free() or 0)
         self.metrics.ask("lace_dropped_total", lambda: sum(server.refused for server in self._servers))
 
     @asynccontextmanager
@@ -162,6 +165,7 @@ class Serving:
             stream,
             stay,
             arranged,
+            disk=self._disk,
             log=self._log,
             metrics=self.metrics,
             news=self._have_news,

@@ -1,0 +1,111 @@
+"""A server that leaves room on its disk: it goes on giving, and takes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from lace.interlace import InterlaceResult
+from lace.record import Record
+from lace.stores import MemoryStore, SqliteStore
+from lace.transports import exchange
+from tests.serving.house import House
+from tests.transports.ends import LEFT, RIGHT, ids, make_end
+
+RESERVED = 1_000_000
+LEFT_IDS, RIGHT_IDS = ({record.id for record in records} for records in (LEFT, RIGHT))
+
+
+class Usage(NamedTuple):
+    """What a disk says of itself."""
+
+    total: int
+    used: int
+    free: int
+
+
+class Disk:
+    """A disk with as much room as a test says."""
+
+    def __init__(self) -> None:
+        self.free = 10 * RESERVED
+        self.asked: list[Path] = []
+        self.then: Callable[[], None] = lambda: None
+
+    def __call__(self, path: Path) -> Usage:
+        self.asked.append(path)
+        said = Usage(0, 0, self.free)
+        self.then()
+        return said
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    made = Disk()
+    monkeypatch.setattr(shutil, "disk_usage", made)
+    return made
+
+
+async def visit(house: House, records: list[Record] = LEFT) -> tuple[InterlaceResult, MemoryStore]:
+    """Let an honest peer come; return how it ended for it, and what it has then."""
+    joined, store = house.join(), MemoryStore()
+    end = make_end(joined.stream, records, store=store)
+    result = await exchange(joined.stream, end)
+    await joined.served
+    return result, store
+
+
+def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(disk: Disk, tmp_path: Path) -> None:
+    async def run() -> None:
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            house = House(store=store, keep_free=RESERVED)
+            disk.free = RESERVED
+            result, theirs = await visit(house)
+            assert result.complete
+            assert ids(theirs) == LEFT_IDS | RIGHT_IDS
+            assert ids(store) == RIGHT_IDS
+            assert [each["limit"] for each in house.told("limit")] == ["keep-free"]
+            assert house.serving.metrics.value("lace_quota_hits_total", limit="keep-free") == 1
+            assert set(disk.asked) == {store.path}
+            # As soon as there is room, who comes is asked for what it has.
+            disk.free = 2 * RESERVED
+            await house.honest()
+            assert ids(store) == LEFT_IDS | RIGHT_IDS
+
+    asyncio.run(run())
+
+
+def test_a_disk_that_fills_up_in_the_middle_ends_the_exchange_and_loses_nothing(
+    disk: Disk, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            house = House(store=store, keep_free=RESERVED)
+
+            def fill() -> None:
+                disk.free = RESERVED + 10
+
+            disk.then = fill
+            result, theirs = await visit(house)
+            assert house.ended["code"] == "serve/disk"
+            assert house.ended["cause"] == "limit"
+            assert ids(store) == RIGHT_IDS
+            assert not result.complete
+            assert ids(theirs) >= LEFT_IDS
+            assert house.serving.metrics.value("lace_quota_hits_total", limit="keep-free") == 1
+
+    asyncio.run(run())
+
+
+def test_where_nobody_says_what_is_free_everything_is_stored(tmp_path: Path) -> None:
+    async def run() -> None:
+        await House(keep_free=1 << 60).honest()  # in memory
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            await House(store=store).honest()  # nothing is kept free
+
+    asyncio.run(run())
