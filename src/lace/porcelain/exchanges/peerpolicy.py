@@ -47,9 +47,13 @@ class TooLate(PolicyError):
 
     code = "exchange/late-section"
     text = (
-        "{section} is about {peer}, who proved that only after setup, and its SelectHave reads what the peer"
-        " advertises: say before who is expected, or let the transport prove it"
+        "{section} is for {peer}, which is known only after setup, and its SelectHave reads what the peer"
+        " advertises: {advice}"
     )
+
+
+_NAMED_BEFORE: Final = "say before who is expected, or let the transport prove it"
+_ONE_FOR_ALL: Final = "have no other policies beside it, or say before who is expected"
 
 
 class NoPolicyForPeer(PolicyError):
@@ -111,7 +115,8 @@ class Presented:
         active = policy.active(peer)
         for section in late:
             if section.module.reads_advertisements((SELECT_HAVE,)):
-                raise TooLate(section=policy.place(section), peer=peer or NOBODY)
+                advice = _ONE_FOR_ALL if peer is None else _NAMED_BEFORE
+                raise TooLate(section=policy.place(section), peer=peer or NOBODY, advice=advice)
         more = [each for section in late for each in restrict_like(section.module)]
         return ActivePolicy(active.constraints, active.exposure, (*active.restrictions, *more))
 
