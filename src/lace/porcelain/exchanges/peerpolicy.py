@@ -8,7 +8,8 @@ Rules of this file:
 1. An exchange does at most what the policy of the proven peer says. What its operand would not have selected
    is held back by restrictions (PROFILE 8: "conjuncts of the local lowering, … never sent, and only narrow").
 2. What is presented to somebody unknown holds nothing that is about one peer, but for names of fields: they
-   must be asked for in the plan, or nobody would advertise them. So must those that `[receive]` reads.
+   must be asked for in the plan, or nobody would advertise them. So must those that `[receive]` reads, and
+   the time that goes on, where any section reads it.
 3. Expose sections need none of this: their scope is the viewer, who is known before a rule is evaluated.
 """
 
@@ -98,7 +99,7 @@ class Presented:
     parts: frozenset[LacegramId] = frozenset()
     """The select sections that are in it."""
     asking: Module | None = None
-    """What asks for fields that rules of ours read outside of the operand."""
+    """What asks for fields, and for ticks, that rules of ours read outside of the operand."""
     operation: Module | None = None
     """What is done besides, such as getting one record; it narrows the operand and is no part of a policy."""
 
