@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.porcelain import Arrangement, ServerRefused, Visitor, read_arrangement
+from lace.porcelain import Arrangement, NoPolicyForPeer, ServerRefused, Visitor, read_arrangement
 from lace.porcelain.server.file import GROUP_WORDS, PEER_WORDS, SERVER_WORDS, parse_served
 from tests.porcelain.pairs import OPEN
 from tests.porcelain.policy_texts import ALICE, BOB, TOWN
@@ -121,6 +121,20 @@ def test_a_group_has_what_stands_above_the_groups_unless_it_says_otherwise(folde
         policy = found.book(visitor).policy(visitor.peer)
         assert policy.name.endswith("town.policy" if name == "friends" else "open.policy")
         assert found.terms_of(visitor).rounds == (90 if name == "friends" else 9)
+
+
+def test_a_proven_peer_has_nothing_of_the_group_of_its_host(folder: Path) -> None:
+    lan = "[lan]\nhosts 192.0.2.0/24\npolicy open.policy\n"
+    text = f"address stdio\npolicy town.policy\n{lan}[guests]\npeers {ALICE}\n"
+    visitor = Visitor("tcp", "", host="192.0.2.7")
+    book = read(folder, text).book(visitor)
+    assert book.policy(None).name.endswith("open.policy")
+    assert book.policy(BOB).name.endswith("open.policy"), "in no group by name"
+    assert book.policy(ALICE).name.endswith("town.policy")
+    found = read(folder, text.replace("policy town.policy\n", ""))
+    assert found.book(visitor).policy(None).name.endswith("open.policy")
+    with pytest.raises(NoPolicyForPeer):
+        found.book(visitor.known_as(ALICE)).policy(ALICE)
 
 
 def test_what_is_given_beside_a_file_may_hold_blanks_and_a_hash(folder: Path) -> None:

@@ -9,7 +9,15 @@ import pytest
 
 from lace.interlace import InterlaceResult
 from lace.policy import NothingToPresent, make_plan, read_module
-from lace.porcelain import ExchangeChoices, PolicyBook, WrongArgument, parse_policy, present, run_sync
+from lace.porcelain import (
+    ExchangeChoices,
+    PolicyBook,
+    TooLate,
+    WrongArgument,
+    parse_policy,
+    present,
+    run_sync,
+)
 from lace.record import Plex, Record, make_plex, make_seal
 from lace.signing import Secret
 from lace.text import Verifier
@@ -62,6 +70,17 @@ def test_a_peer_that_is_known_needs_a_selector_for_it() -> None:
     policy = parse_policy(OPEN.replace("[select]", f"[select for {BOB.verifier}]"))
     with pytest.raises(NothingToPresent):
         present(policy, ALICE.verifier)
+
+
+def test_what_is_too_late_is_told_with_what_helps_whom_it_is_for() -> None:
+    listening = parse_policy(EVERYTHING.replace("Have(P).\nSelectA", "Have(P), Advertised(P,_).\nSelectA"))
+    plain = parse_policy(EVERYTHING)
+    with pytest.raises(TooLate, match=r"for a peer that proves nothing, .*have no other policies beside it"):
+        present(PolicyBook(listening, {ALICE.verifier: plain})).active(None)
+    with pytest.raises(TooLate, match=rf"is for {ALICE.verifier}, .*let the transport prove it$"):
+        present(PolicyBook(plain, {ALICE.verifier: listening})).active(ALICE.verifier)
+    present(PolicyBook(listening)).active(None)
+    present(PolicyBook(plain, {ALICE.verifier: listening}), ALICE.verifier).active(ALICE.verifier)
 
 
 # 060's prepared policies, as restrictions of what is asked for.

@@ -40,8 +40,13 @@ def lines_of(text: str) -> list[int]:
         (f"[select]\n{SELECT_TOWN}[expose to anyone]\n{NO_WAGES}[expose to {ALICE}]\n{EXPOSE_NOTES}"
          "[expose union]\n", 4),
         (f"[select]\n{SELECT_TOWN}[expose to anyone]\nAllowQueryRecord(V,'x') :- _Viewer(V), true.\n", 4),
+        (TOWN.replace("Have(P), F", "Have(P), Field(P,'tag',_,'red'), F")
+         .replace("_Viewer(V), F", "_Viewer(V), not Field(P,'tag',_,'blue'), F"), 4),
     ],
-    ids=["denied", "all", "second section", "beside selected", "runtime", "and a join", "union", "one"],
+    ids=[
+        "denied", "all", "second section", "beside selected", "runtime", "and a join", "union", "one",
+        "a header that repeats",
+    ],
 )  # fmt: skip
 def test_a_view_that_shows_less_than_is_selected_is_warned_about(text: str, line: int) -> None:
     assert lines_of(text) == [line]
@@ -66,11 +71,13 @@ def test_a_view_that_shows_less_than_is_selected_is_warned_about(text: str, line
         TOWN.replace("_Viewer(V), Field(P,'Group',_,'town')", "_Viewer(V), Town(P)")
         + "Town(P) :- Field(P,'Group',_,'town').\n",
         TOWN.replace("_Viewer(V), F", "_Viewer(V), Field(P,'Of',_,Q), F"),
+        TOWN.replace("_Viewer(V), F", "_Viewer(V), Have(P), not Field(P,'Group',_,'wages'), F"),
     ],
     ids=[
         "the same", "nothing", "selected", "trusted", "one select is as narrow", "union with selected",
         "union with all", "another rule", "a wider denial", "a helper selects",
         "a helper selects too", "a helper shows", "a join",
+        "another group is denied",
     ],
 )  # fmt: skip
 def test_what_shows_all_or_cannot_be_decided_is_let_be(text: str) -> None:

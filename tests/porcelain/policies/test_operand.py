@@ -133,3 +133,10 @@ def test_one_rule_that_reads_very_many_fields_is_refused_by_the_check() -> None:
     [found] = errors(f"[select]\n{SELECT_ALL}[receive]\nAllowRequest(P,S) :- {atoms}.\n")
     assert found.code == "policy/composed"
     assert "other rules of ours read with 302 rules" in found.note
+
+
+def test_the_time_that_is_asked_for_counts_as_well() -> None:
+    timed = "[send]\nAllowSend(P) :- Have(P), TickTAI(_).\n"
+    assert presented(section(251) + timed) == 256
+    [found] = errors(section(252) + timed)
+    assert "what asks for the fields and the time that other rules of ours read with 3 rules" in found.note

@@ -231,6 +231,19 @@ def test_a_viewer_that_is_no_verifier_is_warned_about() -> None:
     ]
 
 
+def test_a_section_that_comes_too_late_for_whom_it_is_for_is_warned_about() -> None:
+    late = "SelectHave(P) :- Have(P), Claimed().\nClaimed() :- Advertised(_,_).\n"
+    late += "SelectAdvertised(P,S) :- Advertised(P,S).\n"
+    policy, found = check_policy(f"{TOWN}[select for {ALICE}]\n{late}")
+    assert policy is not None
+    assert [(each.code, each.severity, each.span.line) for each in found] == [
+        ("exchange/late-section", "warning", 6)
+    ]
+    assert f"[select for {ALICE}]" in found[0].message
+    assert check_policy(f"{TOWN}[select]\n{late}")[1] == [], "everybody is presented this one"
+    assert check_policy(f"{TOWN}[select for {ALICE}]\n{SELECT_ALL}")[1] == [], "it narrows here"
+
+
 def test_warnings_refuse_nothing() -> None:
     policy, found = check_policy(f"[select]\n{SELECT_ALL}Unused(P) :- Have(P).\n")
     assert policy is not None

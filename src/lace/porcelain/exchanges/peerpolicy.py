@@ -8,7 +8,8 @@ Rules of this file:
 1. An exchange does at most what the policy of the proven peer says. What its operand would not have selected
    is held back by restrictions (PROFILE 8: "conjuncts of the local lowering, … never sent, and only narrow").
 2. What is presented to somebody unknown holds nothing that is about one peer, but for names of fields: they
-   must be asked for in the plan, or nobody would advertise them. So must those that `[receive]` reads.
+   must be asked for in the plan, or nobody would advertise them. So must those that `[receive]` reads, and
+   the time that goes on, where any section reads it.
 3. Expose sections need none of this: their scope is the viewer, who is known before a rule is evaluated.
 """
 
@@ -47,9 +48,13 @@ class TooLate(PolicyError):
 
     code = "exchange/late-section"
     text = (
-        "{section} is about {peer}, who proved that only after setup, and its SelectHave reads what the peer"
-        " advertises: say before who is expected, or let the transport prove it"
+        "{section} is for {peer}, which is known only after setup, and its SelectHave reads what the peer"
+        " advertises: {advice}"
     )
+
+
+_NAMED_BEFORE: Final = "say before who is expected, or let the transport prove it"
+_ONE_FOR_ALL: Final = "have no other policies beside it, or say before who is expected"
 
 
 class NoPolicyForPeer(PolicyError):
@@ -94,7 +99,7 @@ class Presented:
     parts: frozenset[LacegramId] = frozenset()
     """The select sections that are in it."""
     asking: Module | None = None
-    """What asks for fields that rules of ours read outside of the operand."""
+    """What asks for fields, and for ticks, that rules of ours read outside of the operand."""
     operation: Module | None = None
     """What is done besides, such as getting one record; it narrows the operand and is no part of a policy."""
 
@@ -111,7 +116,8 @@ class Presented:
         active = policy.active(peer)
         for section in late:
             if section.module.reads_advertisements((SELECT_HAVE,)):
-                raise TooLate(section=policy.place(section), peer=peer or NOBODY)
+                advice = _ONE_FOR_ALL if peer is None else _NAMED_BEFORE
+                raise TooLate(section=policy.place(section), peer=peer or NOBODY, advice=advice)
         more = [each for section in late for each in restrict_like(section.module)]
         return ActivePolicy(active.constraints, active.exposure, (*active.restrictions, *more))
 

@@ -24,7 +24,8 @@ from lace.policy import (
     UnreadableFacts,
 )
 
-WARNINGS: Final = frozenset({"policy/hidden-not-held", "policy/nothing-exposed", "policy/viewer"})
+LATE: Final = "exchange/late-section"
+WARNINGS: Final = frozenset({LATE, "policy/hidden-not-held", "policy/nothing-exposed", "policy/viewer"})
 SCOPES: Final = ("o0_", "o1_")
 
 
@@ -68,6 +69,11 @@ FAULTS: Final = {
         "{found} is nobody's verifier",
         "a viewer is named by its verifier, V.….H3; a label such as Opq_x is whoever happens to get it, and"
         " _Viewer(V) is whoever asks",
+    ),
+    LATE: Wording(
+        "an exchange in which a peer proves itself only after setup is refused because of {section}",
+        "its SelectHave reads what the peer advertises, so it has to be presented before: say who is"
+        " expected, or let the transport prove it",
     ),
     "policy/nothing-exposed": Wording(
         "nothing is exposed to any peer",

@@ -17,6 +17,7 @@ from lace.datalog import (
     Anonymous,
     Atom,
     BodyAtom,
+    Const,
     Negated,
     Program,
     Rule,
@@ -25,8 +26,10 @@ from lace.datalog import (
 )
 from lace.facts import Predicate
 from lace.porcelain.policies.file import EXPOSE, SELECT, SELECTED, SEND, UNION, PolicyFile, PolicySection
+from lace.record import FORBIDDEN
 
 _HAVE = Predicate("Have", 1)
+_FIELD = Predicate("Field", 4)
 
 
 def find_hiding(policy: PolicyFile) -> PolicySection | None:
@@ -102,10 +105,36 @@ def _is_plain(part: Atom | Negated, record: Var, derived: frozenset[Predicate]) 
 
 def _is_enough(wanted: Atom | Negated, part: BodyAtom, record: Var, selected: Term) -> bool:
     """Tell whether an atom of a selector says what an atom of an expose rule asks for."""
-    if isinstance(wanted, Negated):
-        # The more a negated atom leaves open, the more it denies.
-        return isinstance(part, Negated) and _covers(part.atom, _about(wanted.atom, record, selected))
-    return isinstance(part, Atom) and _covers(_about(wanted, record, selected), part)
+    if not isinstance(wanted, Negated):
+        return isinstance(part, Atom) and _covers(_about(wanted, record, selected), part)
+    denied = _about(wanted.atom, record, selected)
+    if isinstance(part, Atom):
+        return _is_otherwise(part, denied)
+    # The more a negated atom leaves open, the more it denies.
+    return isinstance(part, Negated) and _covers(part.atom, denied)
+
+
+def _is_otherwise(part: Atom, denied: Atom) -> bool:
+    """Tell whether an atom names another value of a field than the one denied, and a record has just one.
+
+    >>> from lace.datalog import parse_program
+    >>> town, no_wages = parse_program(
+    ...     "A(P) :- Field(P,'Group',_,'town').\\nB(P) :- Field(P,'Group',_,'wages')."
+    ... ).rules
+    >>> _is_otherwise(town.body[0], no_wages.body[0])
+    True
+    """
+    if part.predicate != _FIELD or denied.predicate != _FIELD:
+        return False
+    (record, name, _, value), (other_record, other_name, _, other_value) = part.terms, denied.terms
+    return (
+        (record, name) == (other_record, other_name)
+        and isinstance(name, Const)
+        and name.value in FORBIDDEN
+        and isinstance(value, Const)
+        and isinstance(other_value, Const)
+        and value != other_value
+    )
 
 
 def _about(atom: Atom, record: Var, selected: Term) -> Atom:

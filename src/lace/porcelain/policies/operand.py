@@ -1,12 +1,15 @@
 """The operand that is made of a policy's sections, for a peer that is known and for one that is not.
 
-    select sections for the peer ─┐
-    fields that are asked for    ─┼─ and ─▶ one module ─▶ setup
-    an operation, such as a get  ─┘
+    select sections for the peer  ─┐
+    fields and ticks asked for    ─┼─ and ─▶ one module ─▶ setup
+    an operation, such as a get   ─┘
 
 Rules of this file:
 1. Whoever presents a policy and whoever checks one make the operand here, so that both say the same of it.
 2. An operand that nobody could take is refused with all that was to stand in it, and with what each brings.
+3. What sections that stay here read, and the peer has a hand in, is asked for in the operand: fields that it
+   advertises, and the time that goes on in an open exchange (PROFILE 9: another loop follows, and a new tick
+   wakes an idle side, only "where an operand mentions `TickTAI`").
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from lace.datalog import Const, InvalidLacegram, Program
 from lace.errors import PolicyError
 from lace.facts import Predicate, write_constant
 from lace.policy import Module, NothingToPresent, compose_selectors, make_plan, read_module
-from lace.porcelain.policies.file import RECEIVE, SELECT, PolicyFile, PolicySection
+from lace.porcelain.policies.file import RECEIVE, SELECT, SEND, PolicyFile, PolicySection
 from lace.text import LacegramId, Verifier
 
 NOBODY: Final = "a peer that proves nothing"
 ADVERTISED_FIELD: Final = Predicate("AdvertisedField", 5)
+TICK_TAI: Final = Predicate("TickTAI", 1)
 WIDEST: Final = "SelectHave(P) :- Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S)."
 
 
@@ -40,7 +44,7 @@ class MadeOperand(NamedTuple):
     parts: frozenset[LacegramId]
     """The select sections."""
     asking: Module | None
-    """What asks for fields that rules of ours read outside of the operand."""
+    """What asks for fields, and for ticks, that rules of ours read outside of the operand."""
 
 
 def make_operand(
@@ -64,7 +68,11 @@ def make_operand(
         late = late_sections(policies, frozenset(each.module.id for _, each in sections))
     parts = [section.module for _, section in sections]
     receive = [section.restriction.program for each in policies for section in each.of(RECEIVE)]
-    text = _asking(parts, [*receive, *(each.module.program for each in late)])
+    asked = [*receive, *(each.module.program for each in late)]
+    send = [section.restriction.program for each in policies for section in each.of(SEND)]
+    expose = [section.expose_module for each in policies for section in each.expose_sections()]
+    shown = [each.program for each in expose if known is None or each.is_for(known)]
+    text = _asking(parts, asked, [*asked, *send, *shown])
     try:
         asking = None if text is None else read_module(text)
         module = compose_selectors([*parts, *filter(None, (asking, operation))]).module
@@ -73,7 +81,8 @@ def make_operand(
         if text is not None:
             # Its rules are all different, one a line.
             rules = text.count("\n") + 1
-            told.append(f"what asks for the fields that other rules of ours read with {rules} rules")
+            what = "the fields and the time" if f"{TICK_TAI.name}(" in text else "the fields"
+            told.append(f"what asks for {what} that other rules of ours read with {rules} rules")
         told += [] if operation is None else [f"what is done besides with {_count(operation)}"]
         raise NoOperand(
             peer=known or NOBODY,
@@ -120,18 +129,30 @@ def _advice(sections: int, *, asks: bool) -> str:
     return said + (", or read those fields in a [select] section" if asks and sections else "")
 
 
-def _asking(parts: list[Module], others: list[Program]) -> str | None:
-    """Return the text of a selector of everything, which asks for fields that rules of ours read besides.
+def _asking(parts: list[Module], others: list[Program], local: list[Program]) -> str | None:
+    """Return the text of a selector of everything, which asks for what rules of ours read besides.
 
-    None where the parts of an operand ask for all of them already.
+    `others` read advertised fields, and `local` times. None where the parts of an operand ask for all of it
+    already.
     """
-    asked, needed = _fields_of(each.program for each in parts), _fields_of(others)
+    chosen = [each.program for each in parts]
+    asked, needed = _fields_of(chosen), _fields_of(others)
     missing = set() if None in asked else {None} if None in needed else needed - asked
-    if parts and not missing:
-        return None
     names = sorted("N" if name is None else write_constant(name) for name in missing)
     rules = [f"Asked(P,S) :- AdvertisedField(P,S,{name},_,_)." for name in names]
-    return "\n".join([WIDEST, *rules])
+    if reads_ticks(local) and not reads_ticks(chosen):
+        rules.append(f"Asked(T) :- {TICK_TAI.name}(T).")
+    return "\n".join([WIDEST, *rules]) if rules or not parts else None
+
+
+def reads_ticks(programs: Iterable[Program]) -> bool:
+    """Tell whether a rule of some programs reads the time that goes on in an open exchange."""
+    return any(
+        atom.predicate == TICK_TAI
+        for program in programs
+        for rule in program.rules
+        for atom in rule.mentions()
+    )
 
 
 def _fields_of(programs: Iterable[Program]) -> set[str | None]:

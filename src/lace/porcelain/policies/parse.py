@@ -41,7 +41,7 @@ from lace.policy import (
     restrict_like,
 )
 from lace.porcelain.arguments import WrongArgument
-from lace.porcelain.policies.faults import as_refusal, find_fault, placed
+from lace.porcelain.policies.faults import LATE, as_refusal, find_fault, placed
 from lace.porcelain.policies.file import (
     EXPOSE,
     LISTED,
@@ -360,7 +360,9 @@ def _check_operands(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnost
     presented = frozenset(each.module.id for each in policy.select_sections(None))
     for section in late_sections([policy], presented):
         if section.module.reads_advertisements((SELECT_HAVE,)):
-            continue  # whoever it is for has to be known before, and then nothing is made of it
+            # Whoever it is for has to be known before, and then nothing is made of it.
+            yield find_fault(LATE, *_at(lines, section.line - 1), section=section.header)
+            continue
         yield from _check_made(section, lines, partial(restrict_like, section.module))
 
 

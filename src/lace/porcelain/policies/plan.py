@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lace.policy import NOTHING_EXPOSED, ExchangePlan, NothingToPresent, make_plan
 from lace.porcelain.arguments import WrongArgument, read_verifier
 from lace.porcelain.policies.file import PolicyFile
-from lace.porcelain.policies.operand import MadeOperand, make_operand
+from lace.porcelain.policies.operand import MadeOperand, make_operand, reads_ticks
 from lace.porcelain.policies.parse import GivenPolicy, given_policy
 from lace.text import Verifier
 
@@ -76,7 +76,10 @@ def _disclosed(plan: ExchangePlan, policy: PolicyFile, side: int, made: MadeOper
     if made.asking is not None:
         asked = make_plan(made.asking, made.asking).fields
         names = "all" if asked.every else ", ".join(asked.names)
-        stay += f", but for names of fields that they read, which its selector asks for: {names}"
+        if names:
+            stay += f", but for names of fields that they read, which its selector asks for: {names}"
+        if reads_ticks([made.asking.program]):
+            stay += f", {'and' if names else 'but'} for that they read the time, which it asks for as well"
     yield f"and not its other sections ({', '.join(kept)}): {stay}"
 
 

@@ -151,9 +151,13 @@ class Arrangement:
 
     def book(self, visitor: Visitor) -> PolicyBook:
         """Return the policies of which one will be the visitor's, whoever it proves to be."""
-        group = self.group(visitor.known_as(None))
-        default = self.policy if group is None or group.policy is None else group.policy
-        own = {peer: each.policy or default for peer, each in self._by_peer.items()}
+        own = {peer: each.policy or self.policy for peer, each in self._by_peer.items()}
+        if visitor.peer in own:
+            # For whoever is in a group by name it decides nothing where it comes from.
+            default = own[visitor.peer]
+        else:
+            group = self.group(visitor.known_as(None))
+            default = self.policy if group is None else group.policy or self.policy
         return PolicyBook(default, {peer: policy for peer, policy in own.items() if policy is not None})
 
     def terms_of(self, visitor: Visitor) -> Terms:

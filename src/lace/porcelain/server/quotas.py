@@ -184,11 +184,15 @@ class Stay:
 
     @property
     def room(self) -> int | None:
-        """How many bytes may still be stored today; None is any number."""
+        """How many bytes may still be stored today, as a peer may be told; None is any number.
+
+        What everybody has left is told roughly: to the byte, whoever asks twice would read how many bytes of
+        records others brought in between, whatever of them it may see.
+        """
         bound, quotas = self._bounds.day.stored, self._quotas
         rooms = [] if bound is None else [bound - quotas._stored[self.account]]
         if self._bounds.stored_in_all is not None:
-            rooms.append(self._bounds.stored_in_all - quotas._stored_in_all)
+            rooms.append(_roughly(self._bounds.stored_in_all - quotas._stored_in_all))
         return max(0, min(rooms)) if rooms else None
 
     def leave(self) -> None:
@@ -206,6 +210,15 @@ class Stay:
 def _check_room(limit: str, who: str, there: int, bound: int) -> None:
     if there >= bound:
         raise TooMany(limit=limit, who=who, seen=there + 1, bound=bound)
+
+
+def _roughly(left: int) -> int:
+    """Return the power of two below a number of bytes, which halves as they are used up.
+
+    >>> _roughly(1000), _roughly(513), _roughly(0)
+    (512, 512, 0)
+    """
+    return 1 << left.bit_length() - 1 if left > 0 else 0
 
 
 def _with(more: int) -> str:
