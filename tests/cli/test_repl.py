@@ -39,6 +39,19 @@ def test_rules_of_a_file_are_there_from_the_beginning(stocked: Run) -> None:
     assert stocked("repl", "--rules", "nothing", stdin=b"").code == 7
 
 
+@pytest.mark.parametrize("option", ["--rules", "--facts"])
+def test_stdin_is_what_is_typed_and_no_file(stocked: Run, option: str) -> None:
+    done = stocked("repl", option, "-", stdin=b"?- Have(P)\n")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("lace: stdin is what is typed: rules and facts come from files")
+
+
+def test_a_line_of_a_pipe_does_not_take_those_that_follow_it(stocked: Run) -> None:
+    done = stocked("repl", stdin=b".load -\nMine(P) :- Field(P,'Group',_,'u').\n.facts -\nMine(P)?\n")
+    assert done.lines[-1] == "2 answers"
+    assert done.err.split("\n")[0].startswith("lace: write .load FILE")
+
+
 def test_an_error_is_shown_with_its_caret_and_the_work_goes_on(stocked: Run) -> None:
     script = b"A(X) :- B(Y).\n.nonsense\n?- Have(P\n?- Field(_,'Group',_,G)\n"
     done = stocked("repl", stdin=script)
