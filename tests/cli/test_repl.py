@@ -187,5 +187,8 @@ def test_a_person_has_a_prompt_completion_history_and_second_chances(tmp_path: P
     again.type("\x10\n")  # Ctrl-P: the line before
     assert "Field(_,'Group',_,G)" in again.expect("2 answers")
     again.expect("lace> ")
+    again.type("One(P) :- Mine(P).\x16\nTwo(P) :- One(P).\n")  # Ctrl-V: as a paste may do, two lines at once
+    again.expect("rule 2: One(P) :- Mine(P).\r\nrule 6: Two(P) :- One(P).\r\n")
+    again.expect("lace> ")
     again.type(".quit\n")
     assert again.close() == 0

@@ -70,8 +70,9 @@ def _talk(call: Call, dialogue: Dialogue, *, typed: bool) -> int:
                 call.out.error(error)
                 failed = failed or error.exit_code
             except KeyboardInterrupt:
-                if not typed:
+                if not isinstance(lines, TypedInput):
                     raise
+                lines.drop()
                 with suppress(KeyboardInterrupt):  # pressed twice
                     call.out.note("dropped" if line is None else "stopped")
     finally:
