@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lace.cli.lineinput import PipedInput, completions, is_typed
+from lace.cli import lineinput
+from lace.cli.lineinput import PipedInput, TypedInput, completions, is_typed
 
 WORDS = ["Field", "Have", "_Viewer", "not"]
 COMMANDS = [".facts", ".load", ".why", ".whynot"]
@@ -47,3 +48,16 @@ def test_lines_come_from_a_pipe_as_they_are_also_the_last_one(monkeypatch: pytes
     lines = PipedInput()
     assert [lines.read() for _ in range(4)] == ["A() :- true.\n", "\n", "é\udcff", None]
     assert not is_typed()
+
+
+def test_the_lines_of_a_paste_are_lines_and_can_be_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = iter(["A() :- true.\nB() :- true.\n", "C() :- true.", "D()?\nE()?\nF()?", "G()?"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(given))
+    monkeypatch.setattr(lineinput, "_readline", lambda history, complete: None)
+    lines = TypedInput("> ", tmp_path / "history", lambda line, word: [])
+    assert [lines.read() for _ in range(4)] == ["A() :- true.", "B() :- true.", "", "C() :- true."]
+    assert lines.read() == "D()?"
+    lines.drop()
+    assert lines.read() == "G()?"

@@ -39,6 +39,19 @@ def test_rules_of_a_file_are_there_from_the_beginning(stocked: Run) -> None:
     assert stocked("repl", "--rules", "nothing", stdin=b"").code == 7
 
 
+@pytest.mark.parametrize("option", ["--rules", "--facts"])
+def test_stdin_is_what_is_typed_and_no_file(stocked: Run, option: str) -> None:
+    done = stocked("repl", option, "-", stdin=b"?- Have(P)\n")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("lace: stdin is what is typed: rules and facts come from files")
+
+
+def test_a_line_of_a_pipe_does_not_take_those_that_follow_it(stocked: Run) -> None:
+    done = stocked("repl", stdin=b".load -\nMine(P) :- Field(P,'Group',_,'u').\n.facts -\nMine(P)?\n")
+    assert done.lines[-1] == "2 answers"
+    assert done.err.split("\n")[0].startswith("lace: write .load FILE")
+
+
 def test_an_error_is_shown_with_its_caret_and_the_work_goes_on(stocked: Run) -> None:
     script = b"A(X) :- B(Y).\n.nonsense\n?- Have(P\n?- Field(_,'Group',_,G)\n"
     done = stocked("repl", stdin=script)
@@ -173,6 +186,9 @@ def test_a_person_has_a_prompt_completion_history_and_second_chances(tmp_path: P
     again.expect("lace> ")
     again.type("\x10\n")  # Ctrl-P: the line before
     assert "Field(_,'Group',_,G)" in again.expect("2 answers")
+    again.expect("lace> ")
+    again.type("One(P) :- Mine(P).\x16\nTwo(P) :- One(P).\n")  # Ctrl-V: as a paste may do, two lines at once
+    again.expect("rule 2: One(P) :- Mine(P).\r\nrule 6: Two(P) :- One(P).\r\n")
     again.expect("lace> ")
     again.type(".quit\n")
     assert again.close() == 0

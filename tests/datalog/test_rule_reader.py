@@ -123,6 +123,20 @@ def test_what_is_said_about_a_line_that_is_no_rule(text: str, code: str) -> None
     assert errors(text)[0] == code
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A(X) :- B(X).\u00a0", "U+00A0 after the period"),
+        ("A(X) :- B(X).\u200b\u00a0", "U+200B U+00A0 after the period"),
+        ("A(X) :- B(X). # why", "# after the period"),
+        ("A(X) :- B(X), Cardinality(\u00a0C(X),'<','1').", "Cardinality counts an atom, found U+00A0"),
+        ("A(X) :- B(X), Cardinality(☕,'<','1').", "Cardinality counts an atom, found ☕"),
+    ],
+)
+def test_what_cannot_be_seen_is_told_by_its_number_wherever_it_stands(text: str, said: str) -> None:
+    assert [each.message for each in check_program(text) if each.severity == "error"] == [said]
+
+
 @pytest.mark.req("030-081", "030-082", "030-130")
 @pytest.mark.parametrize("atom", ["X = Y", "X=Y", "X='y'", "'a' = 'b'", "X == Y", "_ = X"])
 def test_equality_is_no_atom(atom: str) -> None:

@@ -51,6 +51,13 @@ def test_a_full_disk_is_a_sentence() -> None:
         raise OSError(28, "No space left on device")
 
 
+@pytest.mark.parametrize(("given", "told"), [("", "''"), ("nothing", "nothing")])
+def test_a_name_is_told_as_it_was_given(given: str, told: str) -> None:
+    with pytest.raises(FileRefused, match="No such file") as caught, file_faults(Path(given)), open(given):
+        pass
+    assert caught.value.fields["where"] == told
+
+
 def test_a_reader_that_went_away_is_not_about_a_file() -> None:
     with pytest.raises(BrokenPipeError), file_faults(Path("a")):
         raise BrokenPipeError

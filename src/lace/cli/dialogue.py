@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lace.cli.eval_ import answer_line
 from lace.cli.output import count
 from lace.cli.rulebook import INPUT, RuleBook
+from lace.cli.rulefiles import STDIN
 from lace.cli.rules_plan import program_json
 from lace.cli.rules_profile import profile_json, profile_lines
 from lace.cli.why import WIDTH
@@ -224,7 +225,8 @@ class Dialogue:
             raise UnknownCommand(given=name)
         rest = rest.strip(" \t")
         needs = verb.form.partition(" ")[2]
-        if needs and not rest and not needs.startswith("["):
+        # A dialogue comes in on stdin, so no file is called `-`: reading it would take the lines that follow.
+        if (needs and not rest and not needs.startswith("[")) or (name in FILE_VERBS and rest == STDIN):
             raise NeedsMore(form=verb.form)
         return verb.run(self, rest)
 

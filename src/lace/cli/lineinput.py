@@ -50,14 +50,24 @@ class TypedInput:
         self._prompt = prompt
         self._history = history
         self._readline = _readline(history, complete)
+        self._pasted: list[str] = []
+        """Lines that came with the one before them."""
 
     def read(self) -> str | None:
         """Return the next line, or None where the person ends it with Ctrl-D."""
+        if self._pasted:
+            return self._pasted.pop(0)
         try:
-            return input(self._prompt)
+            # With `enable-bracketed-paste`, readline gives all lines of a paste as one.
+            line, *self._pasted = input(self._prompt).split("\n")
         except EOFError:
             print()
             return None
+        return line
+
+    def drop(self) -> None:
+        """Forget the rest of a paste."""
+        self._pasted.clear()
 
     def close(self) -> None:
         """Keep the history for the next time."""

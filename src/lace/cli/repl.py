@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import parse_count
+from lace.cli.grammar import Usage, parse_count
 from lace.cli.lineinput import PipedInput, TypedInput, completions, is_typed
 from lace.cli.output import count
-from lace.cli.rulefiles import add_facts, add_limits, open_workbench, tell_warnings, telling
+from lace.cli.rulefiles import STDIN, add_facts, add_limits, open_workbench, tell_warnings, telling
 from lace.errors import LaceError
 
 if TYPE_CHECKING:
@@ -32,13 +32,15 @@ def _arguments(parser: ArgumentParser) -> None:
         help=f"show at most so many answers ({SHOWN})",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="the exit code tells when a line failed")
-    add_facts(parser)
+    add_facts(parser, stdin=False)
     add_limits(parser)
 
 
 def _run(call: Call) -> int:
     from lace.cli.dialogue import Dialogue
 
+    if STDIN in (*call.args.rules, *call.args.facts):
+        raise Usage(reason="stdin is what is typed: rules and facts come from files", command="lace repl")
     with open_workbench(call, bare=True) as bench:
         dialogue = Dialogue(bench, call.args.limit)
         with telling(call.out):
@@ -68,8 +70,9 @@ def _talk(call: Call, dialogue: Dialogue, *, typed: bool) -> int:
                 call.out.error(error)
                 failed = failed or error.exit_code
             except KeyboardInterrupt:
-                if not typed:
+                if not isinstance(lines, TypedInput):
                     raise
+                lines.drop()
                 with suppress(KeyboardInterrupt):  # pressed twice
                     call.out.note("dropped" if line is None else "stopped")
     finally:

@@ -35,12 +35,12 @@ def add_wanted(parser: ArgumentParser, text: str) -> None:
     parser.add_argument("--want", metavar="NAME/ARITY", action="append", default=[], help=text)
 
 
-def add_facts(parser: ArgumentParser) -> None:
-    """Add the options that say which facts the rules read."""
+def add_facts(parser: ArgumentParser, *, stdin: bool = True) -> None:
+    """Add the options that say which facts the rules read; where `stdin` is taken, they come from files."""
     group = parser.add_argument_group("facts; those of the lace, and")
     group.add_argument(
         "--facts", metavar="FILE", action="append", default=[],
-        help="facts of a file, one a line as `lace facts` writes them; - for stdin",
+        help="facts of a file, one a line as `lace facts` writes them" + "; - for stdin" * stdin,
     )  # fmt: skip
     group.add_argument("--no-store", action="store_true", help="leave the facts of the lace out")
 

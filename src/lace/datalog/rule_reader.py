@@ -77,7 +77,7 @@ class RuleReader:
             self._unexpected(token, "',' or '.' after the atom")
         after = self._next()
         if after.kind != "end":
-            self._give_up("L-203", after, found=shown(after.text))
+            self._give_up("L-203", after, found=_found(after))
         return Rule(head, body, self._tokens[0].span(self._line, token))
 
     def question(self) -> tuple[BodyAtom, ...]:
@@ -328,6 +328,8 @@ def _is_predicate_name(word: str) -> bool:
 
 
 def _found(token: Token) -> str:
+    if token.kind == "foreign":
+        return _named(token.text)
     return "the end of the line" if token.kind == "end" else shown(token.text)
 
 

@@ -26,7 +26,9 @@ def file_faults(path: Path) -> Iterator[None]:
         # The reader of our own output going away is not about any file.
         if isinstance(error, BrokenPipeError):
             raise
-        raise FileRefused(where=str(error.filename or path), reason=error.strerror or str(error)) from error
+        # An empty name is no folder `.`, which is what a path makes of it.
+        where = "''" if error.filename == "" else str(error.filename or path)
+        raise FileRefused(where=where, reason=error.strerror or str(error)) from error
 
 
 def make_like(path: Path, other: Path) -> None:

@@ -53,6 +53,17 @@ def test_a_line_without_end_is_a_fault_and_the_lines_after_it_keep_their_numbers
     )
 
 
+def test_no_fact_hides_behind_very_many_blanks_and_nothing_else_does() -> None:
+    blanks, told = b" " * FACT_LINE_BYTES, f"the line has more than {FACT_LINE_BYTES} bytes"
+    assert faults(blanks + b" Have('a')\n").faults == (FactFault(1, told),)
+    assert faults(b"Have('a')" + blanks + b"oops\nHave('b')").faults == (FactFault(1, told),)
+    assert faults(b"Have('a')\n" + blanks + b"\t").faults == (FactFault(2, told),)
+    assert facts(blanks + b"\n" + b"# " + blanks + b"\nHave('a')" + blanks[9:] + b"\nHave('b')\n") == [
+        ("Have", "a"),
+        ("Have", "b"),
+    ]
+
+
 def test_a_value_over_the_limit_is_a_fault() -> None:
     assert "over the limit of 1024" in faults(b"Have('" + b"x" * 1025 + b"')\n").faults[0].reason
 

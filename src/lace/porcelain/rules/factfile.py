@@ -83,10 +83,12 @@ def parse_facts(file: BinaryIO, where: str) -> list[Fact]:
     wrong = 0
     for number, raw in enumerate(_lines(file), 1):
         line = raw.strip(b" \t\n")
-        if not line or line.startswith(b"#"):
+        cut = len(raw) > FACT_LINE_BYTES and not raw.endswith(b"\n")
+        if line.startswith(b"#") or not (line or cut):
             continue
         try:
-            facts.append(_fact(line))
+            # Of a line that was cut nobody knows the rest, however few bytes its blanks leave.
+            facts.append(_fact(raw if cut else line))
         except LaceError as error:
             wrong += 1
             if len(faults) < MOST_FAULTS:
