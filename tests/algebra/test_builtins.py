@@ -54,6 +54,7 @@ def test_texts_compare_by_their_utf8_bytes(left: str, right: str, op: str) -> No
     assert lex_compare(left, op, right) == OPERATORS[op](left.encode(), right.encode())
 
 
+@pytest.mark.req("030-060")
 def test_astral_characters_come_after_the_last_of_the_basic_plane() -> None:
     # UTF-16 would say the opposite.
     assert lex_compare("\uffee", "<", "\U00010000")
@@ -83,6 +84,7 @@ def test_with_delimiters_the_first_one_after_a_segment_ends_it(
     assert text_shape(text, start, delims, end) == slowly()
 
 
+@pytest.mark.req("030-071", "030-072", "030-073", "030-074", "030-075")
 @pytest.mark.parametrize(
     ("text", "start", "delims", "end", "expected"),
     [

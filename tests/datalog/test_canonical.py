@@ -11,7 +11,7 @@ from lace.text import digest, encode
 from tests.datalog.trees import rules
 
 
-@pytest.mark.req("030-086", "030-087")
+@pytest.mark.req("030-083", "030-086", "030-087")
 @pytest.mark.parametrize(
     ("source", "canonical"),
     [

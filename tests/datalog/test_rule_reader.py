@@ -33,9 +33,10 @@ def test_every_form_of_030_is_a_rule(text: str) -> None:
 def test_predicate_names(name: str) -> None:
     text = f"{name}(X) :- {name}(X), {name}2(X), not {name}3(X)."
     assert str(parse_program(text)) == text
+    assert not errors(text)
 
 
-@pytest.mark.req("030-014")
+@pytest.mark.req("030-014", "030-015")
 @pytest.mark.parametrize("name", ["9a", "~a", "_", "__x", "_9", "_~"])
 def test_names_that_are_no_predicate_names(name: str) -> None:
     assert errors(f"{name}(X) :- B(X).") == ["L-216"]
@@ -192,6 +193,7 @@ def test_an_operator_is_one_of_four_quoted_constants(form: str, op: str) -> None
     assert errors(f"A(X) :- B(X,Op), {form.format(op)}.") == ["L-212"]
 
 
+@pytest.mark.req("030-078")
 @pytest.mark.parametrize("number", ["X", "_", "'x'", "''", "'01'", "'-0'", "'1.0'", "'+1'"])
 def test_a_count_is_compared_with_a_decimal_integer(number: str) -> None:
     assert errors(f"A(X) :- B(X), Cardinality(C(X,_),'<',{number}).") == ["L-214"]

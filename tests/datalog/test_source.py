@@ -64,6 +64,11 @@ def test_the_place_is_the_character_that_spoils_the_form() -> None:
     assert diagnostic.span == Span(1, 3, 4, 5)
 
 
+@pytest.mark.req("030-020")
+def test_a_constant_ends_in_its_line() -> None:
+    assert errors("A('a\nb') :- true.") == ["L-105", "L-207"]
+
+
 def test_a_file_with_windows_line_ends_is_told_so_once() -> None:
     assert errors("A(X) :- B(X).\r\nB(X) :- C(X).\r\nC(X) :- D(X)") == ["L-103", "L-202"]
 

@@ -35,6 +35,8 @@ def test_a_golden_text_is_no_address(case: dict[str, Any]) -> None:
 @pytest.mark.req("060-002")
 def test_stdio_stands_alone() -> None:
     assert parse_address("stdio") is STDIO
+    with pytest.raises(BadAddress):
+        parse_address("stdio:")
     assert (STDIO.host, STDIO.port, STDIO.path) == (None, None, None)
 
 
@@ -68,12 +70,25 @@ def test_a_unix_path_is_absolute_and_one_line_of_text(path: str) -> None:
 
 
 @pytest.mark.req("060-004", "060-005", "060-006")
-@pytest.mark.parametrize(("scheme", "port"), [("tcp", 4790), ("ws", 80), ("wss", 443)])
-def test_a_port_that_is_left_out_is_that_of_the_scheme(scheme: str, port: int) -> None:
-    assert parse_address(f"{scheme}:h") == parse_address(f"{scheme}:h:{port}")
-    assert parse_address(f"{scheme}:h").port == port
+@pytest.mark.parametrize(
+    ("scheme", "port", "path"), [("tcp", 4790, None), ("ws", 80, "/interlace"), ("wss", 443, "/interlace")]
+)
+def test_what_is_left_out_is_that_of_the_scheme(scheme: str, port: int, path: str | None) -> None:
+    assert (
+        parse_address(f"{scheme}:h")
+        == parse_address(f"{scheme}:h:{port}")
+        == Address(scheme, "h", port, path)
+    )
 
 
+@pytest.mark.req("060-004")
+@pytest.mark.parametrize("path", ["/", "/interlace", "/x"])
+def test_tcp_has_no_path(path: str) -> None:
+    with pytest.raises(BadAddress):
+        parse_address(f"tcp:h:1{path}")
+
+
+@pytest.mark.req("060-094", "060-097")
 def test_tcp_shows_its_port_always_and_websockets_where_it_is_not_the_default() -> None:
     shown = [str(parse_address(text)) for text in ("tcp:h", "ws:h:80", "ws:h:443", "wss:h:443", "wss:h:80")]
     assert shown == [
@@ -120,6 +135,7 @@ def test_other_hosts_are_refused(host: str) -> None:
             parse_address(f"{scheme}:{host}:7")
 
 
+@pytest.mark.req("060-007")
 @pytest.mark.parametrize(
     "port", ["", "0", "00", "65536", "08", "+8", "-1", " 8", "8 ", "８", "1e3", "8\n", "9" * 5000]
 )

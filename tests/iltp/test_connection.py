@@ -111,7 +111,7 @@ def test_two_machines_converge_over_bytes_however_they_are_cut(settings: dict[st
     assert [end.sent for end in ends] == [end.sent for end in same]
 
 
-@pytest.mark.req("060-031", "060-070", "060-072", "060-079")
+@pytest.mark.req("060-031", "060-072", "060-079")
 def test_the_example_of_060_runs_with_its_items_in_its_order() -> None:
     pair = make_pair([HELLO_WORLD], [DATA], settings=PLAIN)
     ends = run(pair, 5)
@@ -130,6 +130,9 @@ def test_the_example_of_060_runs_with_its_items_in_its_order() -> None:
         assert items[5].facts().__next__()[:2] == ("Advertised", mine.id)  # type: ignore[union-attr]
         assert list(items[6].facts()) == [("MayRequest", theirs.id)]  # type: ignore[union-attr]
         assert items[7:10] == [RecordBytes(mine.id, mine.raw), PhaseEnd(), PhaseEnd()]
+        # The loop that follows finds nothing more to ask for.
+        assert {fact[1] for fact in items[10].facts()} == {mine.id, theirs.id}  # type: ignore[union-attr]
+        assert items[11:] == [PhaseEnd(), PhaseEnd(), PhaseEnd(), Closed()]
 
 
 @pytest.mark.parametrize(("case", "index"), HONEST)
@@ -261,6 +264,14 @@ def test_a_module_whose_text_never_comes_fails_the_setup() -> None:
     assert aborted(stream.replace(plan, b"").replace(write(OTHER), plan)) == "interlace/no-module"
 
 
+@pytest.mark.req("060-070")
+def test_a_module_that_is_new_to_a_peer_comes_in_time() -> None:
+    pair = make_pair([HELLO_WORLD], [DATA], settings=PLAIN, policies=(OTHER.raw.decode(), ALL))
+    ends = run(pair, 1)
+    assert [end.side.result.cause for end in ends if end.side.result] == [Cause.FIXED_POINT] * 2
+    assert pair.ids(0) == pair.ids(1) == {HELLO_WORLD.id, DATA.id}
+
+
 @pytest.mark.req("060-071")
 def test_a_module_that_is_known_before_need_not_come() -> None:
     stream = recorded(OTHER.raw.decode()).replace(write(OTHER), b"")
@@ -268,6 +279,30 @@ def test_a_module_that_is_known_before_need_not_come() -> None:
     assert end.side.result is not None
     assert end.side.result.cause is Cause.FIXED_POINT
     assert pair.ids(1) == {DATA.id, HELLO_WORLD.id}
+
+
+@pytest.mark.req("060-029")
+def test_a_resource_leaves_the_phase_as_it_is() -> None:
+    end = End(make_pair([], [DATA], settings=PLAIN).sides[1])
+    end.side.feed(Begin())
+    end.step(PREFACE + write(OTHER) + write(RULES))
+    assert not end.connection.waiting
+    assert end.side.machine.phase is Phase.SETUP
+    assert end.side.result is None
+
+
+@pytest.mark.req("060-068")
+@pytest.mark.parametrize("phase", [each for each in Phase if each is not Phase.TRANSFER])
+def test_a_block_ends_with_a_blank_line_in_whatever_phase_it_stands(phase: Phase) -> None:
+    connection = Connection()
+    connection.receive_data(PREFACE + b"A()\n")
+    assert connection.next_event(phase) == Progress(4)
+    connection.receive_data(b"\n\n")
+    assert [connection.next_event(phase) for _ in range(3)] == [
+        BlockReceived((("A",),)),
+        BlockReceived(()),
+        None,
+    ]
 
 
 @pytest.mark.req("060-067", "060-068")
@@ -412,7 +447,7 @@ def test_behind_a_comment_at_a_phase_boundary_nothing_must_follow(
     assert connection.next_event(Phase.IDLE) == Progress(len(data), begun=begun)
 
 
-@pytest.mark.req("060-076", "060-080")
+@pytest.mark.req("060-068", "060-076", "060-080")
 def test_what_a_machine_says_is_written_in_its_order() -> None:
     connection = Connection()
     told = [

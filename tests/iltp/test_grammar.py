@@ -48,7 +48,7 @@ def test_a_marker_is_known_by_all_of_its_bytes(marker: bytes) -> None:
             assert find_lead(other, 0, len(other)) is Lead.UNKNOWN
 
 
-@pytest.mark.req("060-051")
+@pytest.mark.req("060-044", "060-051")
 def test_one_byte_is_a_letter_a_hash_an_lf_the_start_of_a_marker_or_unknown() -> None:
     known = {byte: find_lead(bytes([byte]), 0, 1) for byte in range(256)}
     assert {byte for byte, lead in known.items() if lead is Lead.FACT} == set(
@@ -81,7 +81,7 @@ def test_every_place_and_lead_is_in_the_table_or_a_fault() -> None:
     assert {Place.OPENED, Place.BOUNDARY} == CLEAN
 
 
-@pytest.mark.req("060-107")
+@pytest.mark.req("060-107", "060-112")
 def test_the_limits_are_those_of_060_and_050() -> None:
     assert (LIMITS.fact_line_bytes, LIMITS.comment_bytes, LIMITS.marker_line_bytes) == (1024, 128, 1024)
     assert (LIMITS.resource_bytes, LIMITS.resource_lines, LIMITS.resources) == (2**20, 4096, 256)

@@ -140,6 +140,7 @@ def test_comments_and_markers_have_no_place_in_a_body(start: bytes) -> None:
         assert error.offset == line
 
 
+@pytest.mark.req("060-025")
 @pytest.mark.parametrize("line", [b"\xff", "cafe\u0301".encode()])
 def test_a_body_is_composed_utf8(line: bytes) -> None:
     body = LACEGRAM_TEXT + b"\n" + line
@@ -231,7 +232,7 @@ def test_a_marker_line_has_1024_bytes() -> None:
     assert fault(MARK + b"x" * 1019).code == "iltp/line-length"
 
 
-@pytest.mark.req("060-109")
+@pytest.mark.req("060-039", "060-109")
 def test_a_resource_has_1_mib_of_text() -> None:
     # A text that just fits is refused for what it says.
     for size, code in [(2**20, "iltp/resource-body"), (2**20 + 1, "iltp/resource-size")]:
@@ -254,7 +255,7 @@ def test_the_byte_that_is_too_many_is_refused_before_its_line_ends() -> None:
     assert getattr(over.feed(b"x")[0], "code", "") == "iltp/resource-size"
 
 
-@pytest.mark.req("060-110")
+@pytest.mark.req("060-039", "060-110")
 def test_a_resource_has_4096_lines() -> None:
     for lines, code in [(4096, "iltp/resource-body"), (4097, "iltp/resource-size")]:
         body = b"\n".join([b"x"] * lines)

@@ -60,6 +60,7 @@ def test_a_golden_stream_is_refused_alike_however_it_is_cut(case: dict[str, Any]
         assert told(read(stream, size=size)) == told(whole)
 
 
+@pytest.mark.req("060-011")
 @pytest.mark.parametrize("case", TRACES, ids=lambda case: case["name"])
 def test_a_recorded_exchange_is_read_and_written_back_byte_by_byte(case: dict[str, Any]) -> None:
     for side in case["sides"]:
@@ -146,7 +147,9 @@ def test_a_direction_begins_with_the_exact_preface(start: bytes) -> None:
 
 @pytest.mark.req("060-015")
 def test_the_preface_is_no_fact_and_no_block() -> None:
-    assert read(PREFACE) == [Preface(), Closed()]
+    line = "🪢: iltp/1\n".encode()
+    assert read(line) == [Preface(), Closed()]
+    assert write(Preface()) == line
 
 
 @pytest.mark.req("060-017")
@@ -225,6 +228,7 @@ def test_a_fact_line_has_1024_bytes() -> None:
         assert (error.code, error.fields["limit"]) == ("iltp/line-length", 1024)
 
 
+@pytest.mark.req("060-106")
 def test_a_long_line_among_many_is_found() -> None:
     lines = b"A('x')\n" * 500
     error = fault(lines + b"B('" + b"x" * 1020 + b"')\n" + lines + b"\n")
@@ -287,10 +291,11 @@ def test_a_fact_block_without_end_is_refused_at_its_limit_and_nothing_is_held() 
 
 
 @pytest.mark.req("060-048", "060-057", "060-058", "060-062", "060-065")
-def test_a_comment_may_stand_before_anything_and_vanishes() -> None:
+@pytest.mark.parametrize("comment", [b"#\n", b"# MayRequest('x')\n", b"#A()\n", b"#" + HELLO_WORLD.raw[:55]])
+def test_a_comment_may_stand_before_anything_and_vanishes(comment: bytes) -> None:
     resource, record = write(RULES), HELLO_WORLD.raw
     parts = [resource, b"A()\n", b"B('x')\n", b"\n", record, resource, record, b"\n", b"\n", b"C()\n", b"\n"]
-    commented = b"# MayRequest('x')\n" + b"#\n".join(parts) + b"# \xe2\x98\x95\0\n"
+    commented = b"# MayRequest('x')\n" + comment.join(parts) + b"# \xe2\x98\x95\0\n"
     assert read_after_preface(commented) == read_after_preface(b"".join(parts))
 
 

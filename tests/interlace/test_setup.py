@@ -209,7 +209,7 @@ def test_whom_the_transport_proves_is_the_peer_but_no_source() -> None:
     assert pair.sides[1].machine.exchange.agreed.plan.operands[0].origin.viewer == SECRETS[0].verifier
 
 
-@pytest.mark.req("050-092", "050-094", "040-036")
+@pytest.mark.req("050-092", "050-094", "040-036", "060-085")
 @pytest.mark.parametrize(
     "change",
     [

@@ -99,7 +99,9 @@ CERTIFIED = Proven("wss:example.com/interlace", encrypted=True, certificate=byte
         pytest.param(
             "encrypted", Proven("tcp:h:4790"), True, set(), marks=pytest.mark.req("060-083"), id="clear"
         ),
-        pytest.param("encrypted", Proven("unix:/s"), True, set(), id="a socket is no encryption"),
+        pytest.param(
+            "encrypted", Proven("unix:/s"), True, set(), marks=pytest.mark.req("060-083"), id="a known peer"
+        ),
     ],
 )  # fmt: skip
 def test_a_gate_opens_only_for_what_is_proven(

@@ -112,7 +112,7 @@ WSS, WSS_REMOTE = r"wss:localhost:\d+/interlace", r"wss:(127\.0\.0\.1|\[::1\]):\
         pytest.param("unix", UNIX, UNIX, marks=pytest.mark.req("060-082", "060-092"), id="unix"),
         pytest.param("tcp", TCP, TCP, marks=pytest.mark.req("060-082", "060-093", "060-094"), id="tcp"),
         pytest.param("tcp over IPv6", TCP_6, TCP_6, id="tcp over IPv6"),
-        pytest.param("ws", WS, WS, marks=pytest.mark.req("060-082", "060-097"), id="ws"),
+        pytest.param("ws", WS, WS, marks=pytest.mark.req("060-082", "060-097", "060-098"), id="ws"),
         pytest.param("wss", WSS, WSS_REMOTE, marks=pytest.mark.req("060-098", "060-099"), id="wss"),
     ],
 )
@@ -166,6 +166,7 @@ def test_the_same_exchange_with_a_child_process(tmp_path: Path) -> None:
     assert (bytes(tap.sent), bytes.fromhex(there["sent"])) == plain_transcript()
     assert ["Transport", "stdio"] in there["runtime"]
     assert ("Transport", "stdio") in runtime(end)
+    assert ("TransportEncrypted",) not in runtime(end)
     assert not any(fact[0] in ("Peer", "TransportEncrypted") for fact in there["runtime"])
 
 

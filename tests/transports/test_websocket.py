@@ -165,6 +165,7 @@ EARLY = {
 }
 
 
+@pytest.mark.req("060-095")
 @pytest.mark.parametrize("early", EARLY.values(), ids=EARLY)
 def test_frames_before_the_upgrade_is_answered_are_refused_and_not_dropped(early: bytes) -> None:
     async def run() -> bytes:
@@ -200,6 +201,18 @@ def test_a_handshake_that_goes_well_is_no_news(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.INFO, "lace"):
         asyncio.run(run())
     assert not caplog.messages
+
+
+@pytest.mark.net
+@pytest.mark.req("060-097")
+def test_the_remote_socket_is_the_address_on_the_accepting_side() -> None:
+    async def run() -> None:
+        async with asyncio.timeout(20), joined("ws:127.0.0.1:0") as (stream, accepted):
+            assert isinstance(stream, WebSocketStream)
+            host, port = stream._inner._sock.getsockname()  # type: ignore[attr-defined]
+            assert accepted.proven.address == f"ws:{host}:{port}/interlace"
+
+    asyncio.run(run())
 
 
 @pytest.mark.net
