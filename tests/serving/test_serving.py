@@ -75,6 +75,16 @@ def test_what_one_peer_brings_reaches_those_who_stay() -> None:
     hurry(run())
 
 
+def test_a_round_is_counted_also_where_the_exchange_closes_with_it() -> None:
+    async def run() -> None:
+        house = House(stays_open=False)
+        await house.honest()
+        assert house.ended["rounds"] == 1
+        assert house.serving.metrics.value("lace_rounds_total") == 1
+
+    hurry(run())
+
+
 def test_a_record_that_somebody_else_stores_is_seen_at_the_next_look() -> None:
     async def run() -> None:
         house = House()

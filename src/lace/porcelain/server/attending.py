@@ -146,8 +146,7 @@ class Attending(Guard):
                 self._end_round(result)
 
     def _end_round(self, result: InterlaceResult) -> None:
-        self._rounds += 1
-        self._metrics.add("lace_rounds_total")
+        self._count_round()
         if result.received_hashes or result.sent_hashes:
             received, sent = len(result.received_hashes), len(result.sent_hashes)
             self.tell("round", received=received, sent=sent, loops=result.loops)
@@ -159,6 +158,10 @@ class Attending(Guard):
             self._stay.carry(self.stream.bytes_received + self.stream.bytes_sent)
         except QuotaSpent as error:
             self._spend(error.fields["limit"])
+
+    def _count_round(self) -> None:
+        self._rounds += 1
+        self._metrics.add("lace_rounds_total")
 
     def _spend(self, limit: str) -> None:
         """End the exchange at this fixed point, because of a limit."""
@@ -247,6 +250,8 @@ class Attending(Guard):
         metrics.add("lace_sent_bytes_total", stream.bytes_sent)
         cause = "failed" if result is None else result.cause.value
         metrics.add("lace_exchanges_total", transport=self.visitor.scheme, cause=cause)
+        if result is not None and result.complete and not self._rounds:
+            self._count_round()  # with which the exchange closed, so that nobody told of it by itself
         error = None if result is None else told_error(result.error)
         if error is not None:
             metrics.add("lace_errors_total", code=error.code)
