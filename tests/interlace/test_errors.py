@@ -75,7 +75,7 @@ def test_a_peer_that_is_somebody_else_is_refused() -> None:
     check_abort(pair, result, "interlace/verifier-mismatch")
 
 
-@pytest.mark.req("050-189", "050-022")
+@pytest.mark.req("050-189", "050-022", "050-096")
 def test_another_plan_is_refused() -> None:
     other = replace_fact("HelloExchangePlan", "E.214fcZDCuo12iJ72LbZFNB4f7j10e39f~fl6L647bWO")
     pair, result = run(change_block("HelloExchangePlan", other))
@@ -241,7 +241,7 @@ def test_a_peer_that_falls_silent_is_given_up(silent_after: int) -> None:
     check_abort(pair, result, "interlace/phase-timeout")
 
 
-@pytest.mark.req("050-199", "050-206")
+@pytest.mark.req("050-199", "050-206", "050-025")
 def test_an_oversized_block_is_refused() -> None:
     huge = [("HelloLimit", f"max_unicorns_{n}", "1") for n in range(300)]
     settings = ({}, {"limits": ExchangeLimits(max_fact_block_bytes=8000)})
@@ -274,7 +274,7 @@ def test_the_next_exchange_goes_on_where_a_limit_ended_one() -> None:
     assert pair.results[1].complete
 
 
-@pytest.mark.req("050-210", "050-025")
+@pytest.mark.req("050-200", "050-210", "050-025")
 def test_a_sender_that_ignores_the_transfer_limit_is_stopped() -> None:
     def twice_as_long(raw: bytes) -> list[bytes]:
         return [raw + b"x" * 4000]

@@ -193,6 +193,7 @@ def test_without_proof_there_is_a_label_and_no_identity() -> None:
         assert pair.sides[side].machine.exchange.agreed.source.startswith("Opq_")
 
 
+@pytest.mark.req("050-107", "050-110")
 def test_one_proven_signer_makes_no_link_id() -> None:
     pair = run(settings=({"secret": SECRETS[0], "link": UNIX}, {"link": UNIX}))
     assert [result.link_id for result in pair.results] == [None, None]
