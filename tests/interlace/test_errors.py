@@ -114,6 +114,16 @@ def test_a_fact_that_does_not_belong_there_is_malformed(fact: tuple[str, ...]) -
     check_abort(pair, result, "interlace/block")
 
 
+@pytest.mark.req("050-196")
+def test_summaries_and_records_do_not_mix_in_an_advertisement() -> None:
+    def mixed(facts: list[Fact]) -> list[Fact]:
+        assert {fact[0] for fact in facts} == {"AdvertisementPartition"}
+        return [*facts, ("Advertised", LEFT[0].id, "Opq_x")]
+
+    pair, result = run(change_nth(2, mixed))
+    check_abort(pair, result, "interlace/block")
+
+
 @pytest.mark.req("050-193", "050-089")
 @pytest.mark.parametrize(
     "text",
@@ -241,7 +251,7 @@ def test_a_peer_that_falls_silent_is_given_up(silent_after: int) -> None:
     check_abort(pair, result, "interlace/phase-timeout")
 
 
-@pytest.mark.req("050-199", "050-206", "050-025")
+@pytest.mark.req("050-199", "050-205", "050-206", "050-025")
 def test_an_oversized_block_is_refused() -> None:
     huge = [("HelloLimit", f"max_unicorns_{n}", "1") for n in range(300)]
     settings = ({}, {"limits": ExchangeLimits(max_fact_block_bytes=8000)})
@@ -274,7 +284,7 @@ def test_the_next_exchange_goes_on_where_a_limit_ended_one() -> None:
     assert pair.results[1].complete
 
 
-@pytest.mark.req("050-200", "050-210", "050-025")
+@pytest.mark.req("050-200", "050-205", "050-210", "050-025")
 def test_a_sender_that_ignores_the_transfer_limit_is_stopped() -> None:
     def twice_as_long(raw: bytes) -> list[bytes]:
         return [raw + b"x" * 4000]

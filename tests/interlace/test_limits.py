@@ -136,7 +136,7 @@ def test_narrowing_goes_no_deeper_than_agreed(depth: int) -> None:
     assert all(len(prefix) < depth for prefix in narrowed)
 
 
-@pytest.mark.req("050-211")
+@pytest.mark.req("050-205", "050-211")
 def test_past_the_loop_limit_the_exchange_closes_incomplete() -> None:
     pair = make_pair(
         chain(6),
