@@ -55,6 +55,7 @@ def check_abort(pair: Pair, result: InterlaceResult, code: str) -> None:
     assert result.error is not None
     assert result.error.code == code
     assert not result.complete
+    assert pair.sides[1].machine.closed
     assert pair.ids(1) >= {record.id for record in RIGHT}
     again = make_pair(stores=pair.stores, policies=(GROUP_U, GROUP_U))
     assert all(each.complete for each in again.run())
