@@ -125,6 +125,12 @@ def test_summaries_and_records_do_not_mix_in_an_advertisement() -> None:
     check_abort(pair, result, "interlace/block")
 
 
+@pytest.mark.req("050-084")
+def test_a_hello_before_a_setup_is_out_of_phase() -> None:
+    pair, result = run(change_nth(0, lambda facts: [("HelloTAI", "1640995200:000000000")]))
+    check_abort(pair, result, "interlace/out-of-phase")
+
+
 @pytest.mark.req("050-193", "050-089")
 @pytest.mark.parametrize(
     "text",
