@@ -70,6 +70,17 @@ def test_mentions_are_the_positive_negated_and_counted_atoms() -> None:
 
 
 @pytest.mark.req("030-019")
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [("it's", r"'it\'s'"), ("a\\b", r"'a\\b'"), ("\\", r"'\\'"), ("\\'", r"'\\\''"), ("", "''")],
+)
+def test_a_constant_escapes_quotes_and_backslashes(value: str, written: str) -> None:
+    assert str(Const(value)) == written
+    (rule,) = parse_rules([Line(1, f"A({written}) :- true.", 0)], Report([""])).rules
+    assert rule.head.terms == (Const(value),)
+
+
+@pytest.mark.req("030-019")
 @given(rules)
 def test_printing_and_parsing_a_rule_gives_the_rule(rule: Rule) -> None:
     report = Report([str(rule)])

@@ -540,7 +540,7 @@ def test_a_cursor_is_kept_under_the_link_id() -> None:
         settings=({"secret": SECRETS[0]}, {"secret": SECRETS[1]}),
         hosts=({}, {"cursors": cursors}),
     )
-    pair.run()
+    assert all(result.complete for result in pair.run())
     assert list(cursors) == [pair.results[1].link_id]
     (cursor,) = cursors.values()
     assert cursor.source == SECRETS[0].verifier

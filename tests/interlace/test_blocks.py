@@ -77,6 +77,17 @@ def test_a_block_over_the_size_limit_is_refused_before_it_is_read() -> None:
 
 
 @pytest.mark.req("050-049", "050-050", "050-054", "050-079")
+def test_the_facts_of_an_exchange_are_those_of_the_spec() -> None:
+    assert " ".join(f"{name}/{arity}" for name, arity in sorted(KINDS)) == (
+        "Advertised/2 AdvertisedField/5 AdvertisementPartition/3 ExchangeOperand/4"
+        " HelloAdvertisedField/1 HelloAllAdvertisedFields/0 HelloExchangePlan/1 HelloLimit/2 HelloProof/1"
+        " HelloRecordFormat/1 HelloSigner/1 HelloTAI/1 HelloTickInterval/1"
+        " ListAdvertisementPartition/1 MayRequest/1 NarrowAdvertisementPartition/1 NotAvailable/1"
+        " SetupNonce/1 TickReady/1"
+    )
+
+
+@pytest.mark.req("050-049", "050-050", "050-054", "050-079")
 @pytest.mark.parametrize(("name", "arity"), sorted(KINDS))
 def test_a_fact_has_one_arity(name: str, arity: int) -> None:
     assert read_block((sample(name, arity),), Phase.IDLE)

@@ -88,6 +88,8 @@ def test_text_and_facts_say_the_same(record: Record, source: str) -> None:
 def test_an_empty_schema_still_advertises_the_record() -> None:
     plex = make_plex("u", "ding", "links/1", Tai("1640995200:000000000"), b"")
     claims = make_claims(plex.id, "Opq_a", fields(facts_of_record(plex)), frozenset())
+    other = make_claims(plex.id, "Opq_a", fields(facts_of_record(plex)), frozenset({"group", "Nam", "TAI "}))
+    assert claims == other == (), "names are exact"
     text = write_advertisement(plex.id, "Opq_a", claims)
     assert text == f"Advertised('{plex.id}','Opq_a')\n"
     assert advertisement_digest(text) == digest(b"lace-advertisement-record/v1" + text.encode())

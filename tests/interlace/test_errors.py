@@ -55,6 +55,7 @@ def check_abort(pair: Pair, result: InterlaceResult, code: str) -> None:
     assert result.error is not None
     assert result.error.code == code
     assert not result.complete
+    assert pair.sides[1].machine.closed
     assert pair.ids(1) >= {record.id for record in RIGHT}
     again = make_pair(stores=pair.stores, policies=(GROUP_U, GROUP_U))
     assert all(each.complete for each in again.run())
@@ -75,7 +76,7 @@ def test_a_peer_that_is_somebody_else_is_refused() -> None:
     check_abort(pair, result, "interlace/verifier-mismatch")
 
 
-@pytest.mark.req("050-189", "050-022")
+@pytest.mark.req("050-189", "050-022", "050-096")
 def test_another_plan_is_refused() -> None:
     other = replace_fact("HelloExchangePlan", "E.214fcZDCuo12iJ72LbZFNB4f7j10e39f~fl6L647bWO")
     pair, result = run(change_block("HelloExchangePlan", other))
@@ -112,6 +113,22 @@ def test_a_schema_without_what_the_plan_needs_is_refused() -> None:
 def test_a_fact_that_does_not_belong_there_is_malformed(fact: tuple[str, ...]) -> None:
     pair, result = run(change_nth(2, add_facts(fact)))
     check_abort(pair, result, "interlace/block")
+
+
+@pytest.mark.req("050-196")
+def test_summaries_and_records_do_not_mix_in_an_advertisement() -> None:
+    def mixed(facts: list[Fact]) -> list[Fact]:
+        assert {fact[0] for fact in facts} == {"AdvertisementPartition"}
+        return [*facts, ("Advertised", LEFT[0].id, "Opq_x")]
+
+    pair, result = run(change_nth(2, mixed))
+    check_abort(pair, result, "interlace/block")
+
+
+@pytest.mark.req("050-084")
+def test_a_hello_before_a_setup_is_out_of_phase() -> None:
+    pair, result = run(change_nth(0, lambda facts: [("HelloTAI", "1640995200:000000000")]))
+    check_abort(pair, result, "interlace/out-of-phase")
 
 
 @pytest.mark.req("050-193", "050-089")
@@ -241,7 +258,7 @@ def test_a_peer_that_falls_silent_is_given_up(silent_after: int) -> None:
     check_abort(pair, result, "interlace/phase-timeout")
 
 
-@pytest.mark.req("050-199", "050-206")
+@pytest.mark.req("050-199", "050-205", "050-206", "050-025")
 def test_an_oversized_block_is_refused() -> None:
     huge = [("HelloLimit", f"max_unicorns_{n}", "1") for n in range(300)]
     settings = ({}, {"limits": ExchangeLimits(max_fact_block_bytes=8000)})
@@ -274,7 +291,7 @@ def test_the_next_exchange_goes_on_where_a_limit_ended_one() -> None:
     assert pair.results[1].complete
 
 
-@pytest.mark.req("050-210", "050-025")
+@pytest.mark.req("050-200", "050-205", "050-210", "050-025")
 def test_a_sender_that_ignores_the_transfer_limit_is_stopped() -> None:
     def twice_as_long(raw: bytes) -> list[bytes]:
         return [raw + b"x" * 4000]

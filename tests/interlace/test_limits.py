@@ -55,7 +55,7 @@ def run(left: list[Any], right: list[Any], limits: ExchangeLimits, **settings: A
     return pair
 
 
-@pytest.mark.req("050-207", "050-205")
+@pytest.mark.req("050-207", "050-205", "050-025")
 @pytest.mark.parametrize(("bound", "fits"), [(40, True), (39, False)])
 def test_a_full_listing_over_its_limit_is_not_sent(bound: int, fits: bool) -> None:
     pair = run(MANY, [], ExchangeLimits(max_advertisement_records=bound), partitions=False)
@@ -136,7 +136,7 @@ def test_narrowing_goes_no_deeper_than_agreed(depth: int) -> None:
     assert all(len(prefix) < depth for prefix in narrowed)
 
 
-@pytest.mark.req("050-211")
+@pytest.mark.req("050-205", "050-211")
 def test_past_the_loop_limit_the_exchange_closes_incomplete() -> None:
     pair = make_pair(
         chain(6),

@@ -146,6 +146,11 @@ Wanted() :- Advertised(_,_)."""
     assert left.complete
     assert pair.ids(0) == pair.ids(1)
     assert left.loops == right.loops >= 3
+    # Nothing is asked for in the first loop, and there is another all the same.
+    both = plex("k", group="keys")
+    pair = make_pair([both, plex("a")], [both], policies=(follows, follows))
+    assert all(result.complete for result in pair.run())
+    assert pair.ids(1) == ids([both, plex("a")])
 
 
 @pytest.mark.req("050-009")

@@ -85,7 +85,7 @@ def test_a_module_that_is_known_before_need_not_be_sent() -> None:
     assert refused(pair) == "interlace/resource"
 
 
-@pytest.mark.req("050-055", "050-085")
+@pytest.mark.req("050-055", "050-056", "050-085")
 @pytest.mark.parametrize(
     "change",
     [
@@ -193,6 +193,7 @@ def test_without_proof_there_is_a_label_and_no_identity() -> None:
         assert pair.sides[side].machine.exchange.agreed.source.startswith("Opq_")
 
 
+@pytest.mark.req("050-107", "050-110")
 def test_one_proven_signer_makes_no_link_id() -> None:
     pair = run(settings=({"secret": SECRETS[0], "link": UNIX}, {"link": UNIX}))
     assert [result.link_id for result in pair.results] == [None, None]

@@ -93,11 +93,12 @@ def test_a_golden_pair_does_not_agree(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.req("050-060", "050-062", "050-063", "050-064", "050-065", "050-066", "050-067")
-def test_an_offer_and_its_block_say_the_same() -> None:
+@pytest.mark.parametrize("fields", [("HelloAdvertisedField", "App"), ("HelloAllAdvertisedFields",)])
+def test_an_offer_and_its_block_say_the_same(fields: Fact) -> None:
     facts = hello(
         ("HelloLimit", "max_loop_iterations", "7"),
         ("HelloLimit", "advertisement_partition_start", "0"),
-        ("HelloAdvertisedField", "App"),
+        fields,
         without="HelloAllAdvertisedFields",
     )
     offer = read_hello(facts)
@@ -180,10 +181,9 @@ def test_a_tick_interval_outside_its_range_is_refused(interval: str) -> None:
 
 
 @pytest.mark.req("050-104")
-def test_the_smallest_of_three_values_of_a_limit_counts() -> None:
-    theirs = read_hello(
-        hello(("HelloLimit", "max_loop_iterations", "9"), ("HelloLimit", "max_loop_iterations", "5"))
-    )
+@pytest.mark.parametrize("said", [("9", "5"), ("5", "9")])
+def test_the_smallest_of_three_values_of_a_limit_counts(said: tuple[str, str]) -> None:
+    theirs = read_hello(hello(*(("HelloLimit", "max_loop_iterations", value) for value in said)))
     for mine, wanted in [(3, 3), (8, 5)]:
         limits = ExchangeLimits(max_loop_iterations=mine)
         terms = negotiate(read_hello(PLAIN), theirs, RequiredFields(), limits)

@@ -116,7 +116,7 @@ def said(pair: Pair, sender: int) -> list[Fact]:
     return [fact for block in pair.blocks(sender) for fact in block.facts if fact[0] == "TickReady"]
 
 
-@pytest.mark.req("050-040", "050-122", "050-127", "050-128", "050-045")
+@pytest.mark.req("050-040", "050-122", "050-127", "050-128", "050-045", "050-121")
 def test_time_passes_for_both_sides_together() -> None:
     pair = open_pair()
     assert len(pair.ids(1)) == 1

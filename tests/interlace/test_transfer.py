@@ -45,6 +45,7 @@ def test_a_request_list_may_be_a_part_of_what_is_requestable() -> None:
     assert pair.results[1].complete
 
 
+@pytest.mark.req("050-154")
 def test_a_request_list_stays_within_a_block() -> None:
     machine, now = machine_in(Phase.CHOOSE)
     agreed = machine.exchange.agreed
