@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from random import Random
 
 import numpy as np
@@ -158,3 +160,17 @@ def test_a_matcher_finds_the_first_rows_whatever_is_added_later(kept: int) -> No
             for key in {tuple([row[place] for place in places]) for row in rows}:
                 expected = [row for row in rows[:size] if tuple([row[place] for place in places]) == key]
                 assert list(matching(key)) == expected == list(copy.matching(places, key, size))
+
+
+def test_copies_of_copies_keep_none_of_those_between() -> None:
+    """A server makes one for each state of its store, and may never ask for the rows as a set."""
+    texts = dictionary(100)
+    table = Table(2, texts)
+    table.add_columns(columns([(number, number) for number in range(100)]))
+    between = []
+    for _ in range(1500):
+        table = table.copy(texts)
+        between.append(weakref.ref(table))
+    gc.collect()
+    assert [each for each in between if each() is not None] == between[-1:]
+    assert table.add_rows([(3, 3), (3, 4)]) == 1

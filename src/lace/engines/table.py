@@ -54,8 +54,8 @@ class Table:
         self._keyed = 0
         """So many rows are in `_row_keys`; rows that are known to be distinct go in when it is needed."""
         self._model: tuple[Table, int] | None = None
-        """The table that this is a copy of, and its `base` when the copy was made. While its `base` is still
-        that number, its keys are those of the rows here and are copied instead of being made again."""
+        """The table that this is a copy of, maybe by way of others, and its `base` when that was made. While
+        `base` is still that number, its keys are those of the rows here: copied, not made again."""
         self._domain = 0
         """Rows that are in columns hold only texts whose positions in the dictionary are below this one."""
         self._zones: list[tuple[int, int]] = []
@@ -470,7 +470,8 @@ class Table:
             self._row_keys.settled(cut)
         other._row_keys, other._keyed = self._row_keys.copy(), self._keyed
         other._domain, other._zones = self._domain, list(self._zones)
-        other._model = (self, self.base) if self._keyed < self.base else None
+        # That of this table where it has one: copies of copies would keep each other for ever.
+        other._model = (self._model or (self, self.base)) if self._keyed < self.base else None
         other._row_keys.settled(other._columns)
         other._column_indexes = {place: index.copy() for place, index in self._column_indexes.items()}
         other._tail = dict(self._tail)
