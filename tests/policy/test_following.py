@@ -57,20 +57,44 @@ def test_texts_of_given_facts_that_are_gone_do_not_pile_up(monkeypatch: pytest.M
     following, moment = Following(program), Snapshot(Database(names("t")))
     most = 0
     for day in range(60):
-        # Each day other records are advertised, with fields of other names.
-        claims = frozenset(
-            ("AdvertisedField", f"p{day}.{at}", "V", f"n{day}.{at}", "0", "t" if at % 2 else f"u{day}.{at}")
-            for at in range(10)
-        )
         moment = moment.next()
+        claims = claimed(day)
         wanted = sorted((claim[1],) for claim in claims if claim[5] == "t")
         assert following.evaluate(moment, Given(advertised=claims), Budget()).facts(A) == wanted
         running = following._running
         assert isinstance(running, EmbeddedEvaluation)
-        most = max(most, running._relations.dictionary.own)
-    # Ten facts of five values, twice; what a day brings on top; and what may stay.
-    assert most <= 2 * 50 + 30 + 64
+        most = max(most, len(running._relations.dictionary))
+    # Ten facts of five values, three times; what may stay; and the texts of the program.
+    assert most <= 3 * 50 + 64 + 10
     assert most > 64, "it goes on for some days"
+
+
+def claimed(day: int) -> frozenset[Fact]:
+    """Return what a peer advertises on a day: other records than before, with fields of other names."""
+    return frozenset(
+        ("AdvertisedField", f"p{day}.{at}", "V", f"n{day}.{at}", "0", "t" if at % 2 else f"u{day}.{at}")
+        for at in range(10)
+    )
+
+
+def test_when_it_starts_anew_tells_nothing_of_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "WORN", 64)
+    program = compile_program(parse_program("A(P) :- AdvertisedField(P,_,_,_,T), Have(T)."), (A,))
+    # Of the second one the peer guesses everything that no rule of its may see.
+    texts = {text for day in range(30) for claim in claimed(day) for text in claim}
+    guessed = [("Field", "hidden", "App", "0", text) for text in sorted(texts)]
+    started: list[list[bool]] = []
+    for hidden in ([], guessed):
+        following, moment = Following(program), Snapshot(Database([*names("t"), *hidden]))
+        before, anew = None, []
+        for day in range(30):
+            moment = moment.next()
+            following.evaluate(moment, Given(advertised=claimed(day)), Budget())
+            anew.append(following._running is not before)
+            before = following._running
+        started.append(anew)
+    assert started[0] == started[1]
+    assert 1 < sum(started[0]) < 30
 
 
 def test_after_an_error_it_starts_anew() -> None:

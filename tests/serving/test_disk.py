@@ -13,11 +13,12 @@ import pytest
 from lace.interlace import InterlaceResult
 from lace.record import Record
 from lace.stores import MemoryStore, SqliteStore
-from lace.transports import exchange
+from lace.transports import Pump, exchange
 from tests.serving.house import House
 from tests.transports.ends import LEFT, RIGHT, ids, make_end
 
 RESERVED = 1_000_000
+SECONDS = 60.0
 LEFT_IDS, RIGHT_IDS = ({record.id for record in records} for records in (LEFT, RIGHT))
 
 
@@ -98,6 +99,39 @@ def test_a_disk_that_fills_up_in_the_middle_ends_the_exchange_and_loses_nothing(
             assert not result.complete
             assert ids(theirs) >= LEFT_IDS
             assert house.serving.metrics.value("lace_quota_hits_total", limit="keep-free") == 1
+            # There is room for nobody's records as long as there is none for those.
+            result, _ = await visit(house)
+            assert result.complete
+            assert ids(store) == RIGHT_IDS
+            disk.then = lambda: None
+            disk.free = 2 * RESERVED
+            await house.honest()
+
+    asyncio.run(run())
+
+
+def test_who_stays_is_asked_for_what_it_has_when_there_is_room_and_the_server_is_told_to_look(
+    disk: Disk, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            house = House(store=store, keep_free=RESERVED)
+            disk.free = RESERVED
+            joined = house.join()
+            pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
+            running = asyncio.create_task(pump.run())
+            async with asyncio.timeout(SECONDS):
+                while not house.told("round"):
+                    await asyncio.sleep(0.01)
+                assert house.serving.reload(house.serving.arrangement) == 0, "there is no room yet"
+                disk.free = 2 * RESERVED
+                assert house.serving.reload(house.serving.arrangement) == 1
+                while ids(store) != LEFT_IDS | RIGHT_IDS:
+                    await asyncio.sleep(0.01)
+                assert house.serving.reload(house.serving.arrangement) == 0
+                joined.stream.abort()
+                await running
+                await joined.served
 
     asyncio.run(run())
 

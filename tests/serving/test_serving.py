@@ -572,3 +572,32 @@ def test_an_exchange_that_is_cancelled_is_told_of_and_keeps_what_came() -> None:
         await house.honest()
 
     hurry(run())
+
+
+@pytest.mark.parametrize("later", [None, SECRETS[1]])
+def test_after_a_reload_nobody_keeps_the_policy_of_whom_it_no_longer_proves_to_be(later: Any) -> None:
+    async def run() -> None:
+        known = PeerGroup("known", parse_policy(OPEN), Terms(), frozenset({ALICE.verifier}))
+        other = PeerGroup("other", parse_policy(NOTES), Terms(), frozenset({SECRETS[2].verifier}))
+        house = House([NOTE, *RIGHT], NOTHING, groups=(known,))
+        staying = Guest(house, stays_open=True, secret=ALICE)
+        await until(lambda: NOTE.id in ids(staying.store))
+        house.serving.reload(replace(house.serving.arrangement, groups=(known, other)))
+
+        def prove() -> None:
+            exchange = staying.end.side.machine.exchange
+            exchange.settings = replace(exchange.settings, secret=later)
+            staying.end.change_operand(exchange.epoch.module)
+
+        agreed = len(house.told("agreed"))
+        await asyncio.sleep(10)
+        staying.pump.post(prove)
+        await until(lambda: len(house.told("agreed")) > agreed)
+        news = make_plex("u", "notes", "news", NOW, b"for Alice")
+        house.store.put(news)
+        await asyncio.sleep(10)
+        assert house.told("agreed")[-1].get("peer") == (later and later.verifier)
+        assert news.id not in ids(staying.store)
+        await staying.finish()
+
+    hurry(run())

@@ -133,11 +133,6 @@ class Dictionary:
         return size <= self._same
 
     @property
-    def own(self) -> int:
-        """How many texts it has that its base did not bring."""
-        return len(self._positions)
-
-    @property
     def is_fork(self) -> bool:
         """Whether it stands on another one."""
         return self._base is not None

@@ -44,7 +44,7 @@ from lace.facts import (
 )
 
 WORN = 1 << 13
-"""So many texts of facts that are gone may stay with an evaluation, however few facts it has."""
+"""So many values of facts that are gone may stay with an evaluation, however few facts it has."""
 FEW_VERSIONS = 16
 """So many versions are noted before somebody looks which of them are still held."""
 
@@ -216,6 +216,8 @@ class EmbeddedEvaluation:
         self._touched = set() if touched is None else touched
         """Relations that hold other facts than those of the database."""
         self._outcome = outcome
+        self._came = 0 if relations is None else self._live()
+        """So many values came with facts that were given to it, whether these are still there or not."""
         self._driving: Driver | None = None
         self._latest: Callable[[], EmbeddedResult | None] = _nobody
         """The current version, while somebody holds it."""
@@ -342,15 +344,17 @@ class EmbeddedEvaluation:
             raise
 
     def _is_worn(self) -> bool:
-        """Tell whether most texts of its own are those of facts that are gone.
+        """Tell whether most of the values that came are those of facts that are gone.
 
-        A text keeps its position for good, so facts that come and go for months would fill the memory.
+        A text keeps its position for good, so facts that come and go for months would fill the memory. It is
+        not read off the texts: a peer must not notice which of them the database has of hidden records.
         """
+        return self._came > WORN and self._came - WORN > 2 * self._live()
+
+    def _live(self) -> int:
+        """Return how many values the facts have that were given to it."""
         relations = self._relations
-        own = relations.dictionary.own - WORN
-        if own <= 0:
-            return False
-        return own > 2 * sum(each.arity * relations.size(each) for each in self._touched.union(self._taken))
+        return sum(each.arity * relations.size(each) for each in self._touched)
 
     def _told(self, handed: Mapping[Predicate, Handed], more: bool) -> dict[Predicate, Handed]:
         """Return the relations that differ from what was handed over last; one that is missing now is empty.
@@ -442,6 +446,7 @@ class EmbeddedEvaluation:
             change.shrunk |= relations.remove(predicate, rows)
         for predicate, rows in inserted.items():
             more += len(rows)
+            self._came += len(rows) * predicate.arity
             if relations.add(predicate, rows, marks):
                 for source in sources.get(predicate, ()):
                     table = relations.at(source)

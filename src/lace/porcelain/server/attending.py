@@ -54,6 +54,10 @@ class Attending(Guard):
         """Begin; `news` is told, in the thread of the loop, that a peer stored something."""
         self.number = number
         self.visitor = visitor
+        self._came_as = visitor
+        """Who it was before it proved anything here: in another epoch it may prove to be somebody else."""
+        self._gives_only = False
+        """Whether the disk had no room when the epoch was agreed on."""
         self.stream = stream
         self.arrangement = arrangement
         """The last one that holds for this exchange."""
@@ -105,10 +109,10 @@ class Attending(Guard):
 
     def may_store(self) -> bool:
         """Ask for nothing where the disk has no room for it; the peer still gets what it may have."""
-        if self._disk.has_room(self.arrangement.keep_free):
-            return True
-        self._tell_limit(KEEP_FREE)
-        return False
+        self._gives_only = not self._disk.has_room(self.arrangement.keep_free)
+        if self._gives_only:
+            self._tell_limit(KEEP_FREE)
+        return not self._gives_only
 
     def store(self, size: int) -> None:
         """Refuse more bytes of records than the peer may store today, or the disk has room for."""
@@ -203,7 +207,8 @@ class Attending(Guard):
         if end is None or pump is None:
             return False  # whoever begins it looks again
         seen = self.visitor
-        book, book_before = arrangement.book(seen), before.book(seen)
+        book, book_before = arrangement.book(self._came_as), before.book(self._came_as)
+        takes_again = self._gives_only and self._disk.has_room(arrangement.keep_free)
         same = False
         try:
             arrangement.door.knock(seen)
@@ -215,19 +220,20 @@ class Attending(Guard):
             self.refused(error)
             pump.post(end.cancel)
             return False
-        if book == book_before:
+        if book == book_before and not takes_again:
             return False
 
         def change() -> None:
             try:
-                end.change_policy(book, quietly=same and self.visitor.peer == seen.peer)
+                quietly = same and self.visitor.peer == seen.peer and not takes_again
+                end.change_policy(book, quietly=quietly)
             except LaceError as error:
                 self.refused(error)
                 end.cancel()
 
         # Where nothing is another policy for this peer, it is for whom it may prove to be in a later epoch.
         pump.post(change)
-        return not same
+        return takes_again or not same
 
     # What is told.
 

@@ -2,6 +2,7 @@
 
 Rules of this file:
 1. It is asked when an exchange is agreed on, and again before each commit: others write to the same disk.
+   What was refused once needs its room before anything is asked for again, or it would come for ever.
 2. Where nobody can say how much is free, everything is stored until the disk itself refuses.
 """
 
@@ -33,6 +34,8 @@ class Disk:
         # A store is a file; what arrives for a lake waits in a folder.
         place = getattr(store, "path", None) or getattr(store, "folder", None)
         self._place = place if isinstance(place, Path) else None
+        self._refused = 0
+        """So many bytes came at once when there was no room for them."""
 
     def free(self) -> int | None:
         """Return how many bytes are free; None where nobody can say."""
@@ -44,11 +47,17 @@ class Disk:
             return None
 
     def has_room(self, bound: int | None) -> bool:
-        """Tell whether more than so many bytes are free."""
-        return bound is None or (free := self.free()) is None or free > bound
+        """Tell whether more than so many bytes are free, and room for what was refused last."""
+        if bound is None or (free := self.free()) is None:
+            return True
+        if free - self._refused <= bound:
+            return False
+        self._refused = 0
+        return True
 
     def check(self, more: int, bound: int | None) -> None:
         """Raise where so many bytes more would take what is to stay free."""
         free = None if bound is None else self.free()
         if bound is not None and free is not None and free - more < bound:
+            self._refused = more
             raise DiskReserved(limit=KEEP_FREE, free=free, bound=bound, more=more)

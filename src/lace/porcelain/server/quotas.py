@@ -213,12 +213,13 @@ def _check_room(limit: str, who: str, there: int, bound: int) -> None:
 
 
 def _roughly(left: int) -> int:
-    """Return the power of two below a number of bytes, which halves as they are used up.
+    """Return a number of bytes cut to four binary digits: an eighth less at most.
 
-    >>> _roughly(1000), _roughly(513), _roughly(0)
-    (512, 512, 0)
+    >>> _roughly(100_000), _roughly(98_304), _roughly(15), _roughly(-1)
+    (98304, 98304, 15, 0)
     """
-    return 1 << left.bit_length() - 1 if left > 0 else 0
+    cut = max(left, 0).bit_length() - 4
+    return left >> cut << cut if cut > 0 else max(left, 0)
 
 
 def _with(more: int) -> str:

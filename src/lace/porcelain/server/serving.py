@@ -86,7 +86,8 @@ class Serving:
         self._news_at: asyncio.TimerHandle | None = None
         self.metrics.ask("lace_exchanges_open", lambda: len(self.attending))
         self.metrics.ask("lace_stored_bytes_today", lambda: self.quotas.stored_today)
-        self.metrics.ask("lace_disk_free_bytes", lambda: self._disk.free() or 0)
+        if self._disk.free() is not None:
+            self.metrics.ask("lace_disk_free_bytes", lambda: self._disk.free() or 0)
         self.metrics.ask("lace_dropped_total", lambda: sum(server.refused for server in self._servers))
 
     @asynccontextmanager
