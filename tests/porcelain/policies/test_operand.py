@@ -140,3 +140,15 @@ def test_the_time_that_is_asked_for_counts_as_well() -> None:
     assert presented(section(251) + timed) == 256
     [found] = errors(section(252) + timed)
     assert "what asks for the fields and the time that other rules of ours read with 3 rules" in found.note
+
+
+@pytest.mark.parametrize("first", [ALICE, BOB])
+def test_the_time_that_is_asked_for_counts_for_whom_a_section_that_reads_it_is_about(first: str) -> None:
+    (second,) = {ALICE, BOB} - {first}
+    expose = "[expose to {}]\nAllowQueryRecord(V,P) :- _Viewer(V), Have(P){}.\n"
+    timed = expose.format(first, ", TickTAI(T), LexCompare(T,'<','1700000000:000000000')")
+    text = section(252, header=f"[select for {ALICE} {BOB}]") + timed + expose.format(second, "")
+    assert errors(text.replace("TickTAI", "StartTAI")) == []
+    [found] = errors(text)
+    assert found.code == "policy/composed"
+    assert first in found.message

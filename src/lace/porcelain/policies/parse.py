@@ -339,8 +339,14 @@ def _check_operands(policy: PolicyFile, lines: list[bytes]) -> Iterator[Diagnost
     """Make what would be presented to every peer that the policy tells apart, and what narrows it later."""
     selects = policy.of(SELECT)
     peers = sorted({peer for section in selects for peer in section.header.peers or ()})
-    # Peers whom the same sections are for are presented the same.
-    alike = {tuple(each.line for each in policy.select_sections(peer)): peer for peer in reversed(peers)}
+    # Peers whom the same sections are for are presented the same; what is exposed may ask for the time.
+    alike = {
+        tuple(
+            [each.line for each in policy.select_sections(peer)]
+            + [each.line for each in policy.expose_sections() if each.expose_module.is_for(peer)]
+        ): peer
+        for peer in reversed(peers)
+    }
     for peer in (None, *reversed(alike.values())):
         try:
             made = make_operand([policy], peer, stranger=policy)
