@@ -135,3 +135,6 @@ def test_flat_rules_are_no_operand() -> None:
         assign_origins(flat, read_module(ALL))  # type: ignore[arg-type]
     with pytest.raises(FlatRules):
         make_plan(read_module(ALL), Module(flat))
+    for given in (parse_program(ALL, "selector"), ALL):  # a selector by its text, and no module
+        with pytest.raises(FlatRules):
+            assign_origins(given, read_module(ALL))  # type: ignore[arg-type]
