@@ -14,7 +14,7 @@ from lace.record import Plex, Record, make_blob, make_plex, make_seal
 from lace.text import Tai
 from tests.interlace.pair import ALL, EXPOSE_ALL, make_pair
 from tests.interlace.replay import machine_in
-from tests.interlace.scenarios import LINKED, MEMBERS, chain
+from tests.interlace.scenarios import LINKED, MEMBERS, MODES, chain, check_states
 from tests.strategies import AUX, SECRETS
 
 START = Tai("1640995200:000000000")
@@ -177,8 +177,9 @@ Wanted() :- Advertised(_,_)."""
     assert pair.ids(1) == ids([both, plex("a")])
 
 
-@pytest.mark.req("050-177")
-def test_what_the_peer_takes_back_is_asked_for_no_more() -> None:
+@pytest.mark.req("050-141", "050-177")
+@pytest.mark.parametrize("mode", ["full listing", "partitions", "one root"])
+def test_what_the_peer_takes_back_is_asked_for_no_more(mode: str) -> None:
     records = [plex("links/1"), plex("links/2")]
     requested: list[str] = []
 
@@ -188,11 +189,13 @@ def test_what_the_peer_takes_back_is_asked_for_no_more() -> None:
             pair.stores[0].remove([record.id for record in records if record.id not in requested])
         return [item]
 
-    pair = make_pair(records, [], settings={"local": LocalLimits(request_records=1)}, meddle=meddle)
+    settings = {**MODES[mode], "local": LocalLimits(request_records=1)}
+    pair = make_pair(records, [], settings=settings, meddle=meddle)
     _, right = pair.run()
     assert right.complete
     assert [*right.received_hashes] == requested
     assert right.not_available_hashes == ()
+    check_states(pair)
 
 
 @pytest.mark.req("050-009")
