@@ -569,6 +569,13 @@ def test_a_compiled_policy_is_kept_by_its_plan_and_never_replaces_setup() -> Non
         plans.add(pair.results[0].exchange_plan_id)
         assert any(block.facts[0][0] == "ExchangeOperand" for block in pair.blocks(0) if block.facts)
     assert len(plans) == 1
+    (kept,) = precompiled._kept
+    assert kept[0] == plans.pop()
+    nothing = "SelectHave(P) :- Have(P), not Have(P).\nSelectAdvertised(P,S) :- Advertised(P,S), not Have(P)."
+    pair = make_pair(MANY, [], policies=(nothing, nothing), hosts=({"precompiled": precompiled}, {}))
+    pair.run()
+    assert pair.ids(1) == set(), "another plan is another policy"
+    assert [key[0] for key in precompiled._kept] == [kept[0], pair.results[0].exchange_plan_id]
 
 
 def test_nothing_exposed_is_said_in_words() -> None:

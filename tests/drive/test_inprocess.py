@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import pytest
 
@@ -26,9 +26,10 @@ from lace.interlace import (
     StoreFailed,
 )
 from lace.policy import ModuleRefused
-from lace.record import Record, make_blob
+from lace.record import Record, RecordLimits, make_blob, make_plex, make_seal, parse_record
 from lace.stores import MemoryStore, StoreClosed
-from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, dice, exposure, make_pair, module
+from lace.text import RecordId
+from tests.interlace.pair import ALL, EXPOSE_ALL, Clock, Pair, Tai, dice, exposure, make_pair, module
 from tests.interlace.scenarios import (
     GROUP_U,
     LINKED,
@@ -40,7 +41,10 @@ from tests.interlace.scenarios import (
     draw,
     run_in_process,
 )
-from tests.strategies import SECRETS
+from tests.record.samples import stored
+from tests.strategies import AUX, SECRETS
+
+START = Tai("1640995200:000000000")
 
 
 def of(result: InterlaceResult) -> tuple[object, ...]:
@@ -101,6 +105,74 @@ def test_it_ends_where_two_machines_end(policies: tuple[str, ...] | None) -> Non
             check_same(pair, results)
             for index in (0, 1):
                 assert {record for _, record in stores[index].ids()} == pair.ids(index)
+
+
+def run_hosts(
+    settings: Sequence[Settings], hosts: Sequence[Host], *, joined: bool
+) -> tuple[InterlaceResult, InterlaceResult]:
+    """Run an exchange between two hosts, in one process or over a pretend link."""
+    if joined:
+        parties = [Party(settings[index], hosts[index]) for index in (0, 1)]
+        return interlace_in_process(parties[0], parties[1], Clock().now())
+    clocks = Clock(), Clock()
+    sides = [Side(settings[index], hosts[index], clocks[index].now) for index in (0, 1)]
+    return Pair((sides[0], sides[1]), (MemoryStore(), MemoryStore()), clocks).run()
+
+
+class Losing(Host):
+    """A host whose store loses a record after it was decided to send it."""
+
+    lost: RecordId
+
+    def load(self, wanted: SendRecords) -> Generator[list[bytes], None, RecordsSent | StoreFailed]:
+        self.store.remove([self.lost])
+        return (yield from super().load(wanted))
+
+    def load_records(self, wanted: SendRecords) -> Generator[Record, None, RecordsSent | StoreFailed]:
+        self.store.remove([self.lost])
+        return (yield from super().load_records(wanted))
+
+
+@pytest.mark.req("050-213")
+def test_what_comes_is_checked_and_what_is_gone_is_not_available_as_over_a_wire() -> None:
+    sound, gone, large = make_blob(b"sound"), make_blob(b"gone"), make_blob(bytes(100))
+    limits = RecordLimits(data_bytes=50)
+    seal = make_seal(make_plex("u", "ding", "n", START, b""), SECRETS[0], AUX)
+    payload = seal.raw.split(b"\n", 1)[1].replace(SECRETS[0].verifier.encode(), SECRETS[1].verifier.encode())
+    forged = parse_record(stored("S", payload), check_signature=False)
+    for joined in (True, False):
+        stores = MemoryStore(), MemoryStore()
+        stores[0].put_many([sound, gone, large, forged])
+        hosts = Losing(stores[0], exposure(EXPOSE_ALL)), Host(stores[1], exposure(EXPOSE_ALL))
+        hosts[0].lost = gone.id
+        settings = [
+            Settings(index=index, module=module(ALL), dice=dice(index), record_limits=limits)
+            for index in (0, 1)
+        ]
+        results = run_hosts(settings, hosts, joined=joined)
+        assert results[1].received_hashes == (sound.id,)
+        assert set(results[1].rejected_hashes) == {large.id, forged.id}
+        assert results[1].rejections[forged.id].code == "record/signature"
+        assert results[1].not_available_hashes == results[0].held_back_hashes == (gone.id,)
+        assert {record for _, record in stores[1].ids()} == {sound.id}
+
+
+@pytest.mark.req("050-213")
+def test_both_sides_decide_what_they_send_before_anything_comes() -> None:
+    blocked = make_blob(b"blocked")
+    blocker = make_plex("u", "ding", "n", START, b"", (("+Link", f"no {blocked.id}"),))
+    shy = """SelectHave(P) :- Have(P), not Blocked(P).
+SelectAdvertised(P,S) :- Advertised(P,S).
+Blocked(Q) :- Have(P), RecordLink(P,'+Link',_,_,Q)."""
+    for records in (([blocked], [blocker]), ([blocker], [blocked])):
+        scenario = Scenario([*records[0]], [*records[1]], (shy, shy), (EXPOSE_ALL, EXPOSE_ALL))
+        pair = scenario.pair({"partitions": False})
+        pair.run()
+        results, stores = run_in_process(scenario, {})
+        check_same(pair, results)
+        for index in (0, 1):
+            assert {record for _, record in stores[index].ids()} == pair.ids(index)
+            assert pair.ids(index) == {blocked.id, blocker.id}
 
 
 class Asking(Host):
@@ -277,13 +349,7 @@ def test_a_side_that_cannot_go_on_ends_the_exchange_with_a_name(what: str, cause
     for joined in (True, False):
         settings = [Settings(index=index, module=module(ALL), dice=dice(index)) for index in (0, 1)]
         hosts = [Failing(stores[index], what if index == side else "") for index in (0, 1)]
-        if joined:
-            parties = [Party(settings[index], hosts[index]) for index in (0, 1)]
-            results = interlace_in_process(parties[0], parties[1], Clock().now())
-        else:
-            clocks = Clock(), Clock()
-            sides = [Side(settings[index], hosts[index], clocks[index].now) for index in (0, 1)]
-            results = Pair((sides[0], sides[1]), stores, clocks).run()
+        results = run_hosts(settings, hosts, joined=joined)
         assert results[side].cause is cause
         error = results[side].error
         assert error in (BROKEN, GONE) or (error is not None and str(BROKEN) in str(error))

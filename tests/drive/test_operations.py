@@ -96,6 +96,7 @@ def test_get_one_record() -> None:
 def test_list_records() -> None:
     store, place = MemoryStore(), Place("u", "ding")
     interlace(select_place(place), store, served())
+    assert {record for _, record in store.ids()} == {record.id for record in SERVER[:4]}
     assert [record.id for record in list_all(store, place)] == [
         record.id for record in sorted(SERVER[:4], key=lambda r: (getattr(r, "tai", "1640995220"), r.id))
     ]
@@ -122,7 +123,7 @@ def test_store_records() -> None:
 @pytest.mark.req("050-180", "050-185")
 def test_an_operation_adds_nothing_to_the_wire() -> None:
     operand = with_operation(module(GROUP_U), select_place(Place(app="ding")))
-    pair = make_pair(SERVER, [], policies=(ALL, str(operand)))
+    pair = make_pair([*SERVER, plex("links/3", app="memo")], [], policies=(ALL, str(operand)))
     pair.run()
     assert pair.results[1].complete
     assert pair.ids(1) == {record.id for record in SERVER[:4]}

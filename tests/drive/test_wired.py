@@ -52,6 +52,15 @@ def test_bytes_and_values_give_the_same_exchange() -> None:
             assert over.results == pair.results, (seed, name)
 
 
+@pytest.mark.req("050-082")
+def test_records_go_as_the_bytes_that_are_stored() -> None:
+    records = [make_blob(bytes(range(256))), make_blob(b"Have('P')\n\n'\\")]
+    over = make_wire(records, [])
+    over.run()
+    assert all(bytes(over.sent[0]).count(record.raw) == 1 for record in records)
+    assert over.pair.ids(1) == {record.id for record in records}
+
+
 def test_a_response_takes_the_room_of_what_is_under_way() -> None:
     """A hundred records of 20 kB are never all in memory: the wire asks for them one by one."""
     records = [make_blob(b"%d" % number * 10_000) for number in range(10, 60)]

@@ -149,7 +149,23 @@ def test_each_evaluation_is_told_all_it_may_read() -> None:
     agreed = machine.exchange.agreed
     names = {fact[0] for fact in agreed.runtime(machine.exchange.settings)}
     assert names == {"StartTAI", "TickTAI", "ClockSkewSeconds"}
-    assert agreed.advertised.claims
+    records = [make_plex("u", "ding", f"n/{n}", START, b"") for n in range(4)]
+    pair = make_pair([], records, settings={"more_fields": frozenset({"Name"})})
+    told: dict[Purpose, NeedEvaluation] = {}
+    evaluate = pair.sides[0].host.evaluate
+
+    def evaluating(need: NeedEvaluation) -> Evaluated | EvaluationFailed:
+        told.setdefault(need.purpose, need)
+        return evaluate(need)
+
+    pair.sides[0].host.evaluate = evaluating  # type: ignore[method-assign]
+    pair.run()
+    exchange, need = pair.sides[0].machine.exchange, told[Purpose.REQUEST]
+    agreed = exchange.agreed
+    assert need.runtime == agreed.runtime(exchange.settings)
+    assert need.advertised.source == agreed.peer_source
+    assert need.advertised.claims == {r.id: (("Name", "0", r.name),) for r in records}
+    assert need.advertised.came == {record.id for record in records}
 
 
 @pytest.mark.parametrize(("policy", "reads"), [(ALL, False), (FOLLOWS, True)], ids=["all", "follows"])

@@ -133,7 +133,9 @@ def test_a_tick_stands_in_no_answer() -> None:
 @pytest.mark.req("050-058")
 def test_the_setup_example_of_the_spec_parses() -> None:
     raw = b"ExchangeOperand('0','R.GROUP_X','V.alice.H3','selector')\n"
-    assert parse_block(raw) == (("ExchangeOperand", "0", "R.GROUP_X", "V.alice.H3", "selector"),)
+    facts = parse_block(raw)
+    assert facts == (("ExchangeOperand", "0", "R.GROUP_X", "V.alice.H3", "selector"),)
+    assert read_block(facts, Phase.SETUP) == SetupBlock(facts)
 
 
 def test_no_block_is_awaited_while_records_come() -> None:

@@ -67,6 +67,7 @@ def check_cursors(scenario: Scenario, without: Pair, mode: str, seed: int) -> No
 @pytest.mark.parametrize("start", range(0, 500, BATCH))
 def test_500_scenarios_end_the_same_whichever_way_they_go(start: int) -> None:
     """Full listing, partitions, prediction, wrong cursors, and no blocks at all."""
+    turns = dict.fromkeys(WAYS, 0)
     for seed in range(start, start + BATCH):
         scenario = draw(seed)
         wanted = final(scenario.pair(MODES["full listing"]))
@@ -76,8 +77,11 @@ def test_500_scenarios_end_the_same_whichever_way_they_go(start: int) -> None:
         pairs = {name: scenario.pair(MODES[name], shares=True) for name in modes_of(seed)}
         for name, pair in pairs.items():
             assert final(pair) == wanted, (seed, name)
+        for name in WAYS:
+            turns[name] += pairs[name].results[0].turns
         way = WAYS[seed % len(WAYS)]
         check_cursors(scenario, pairs[way], way, seed)
+    assert all(turns.values()), "there were summaries, and not only listings"
 
 
 @pytest.mark.req("050-177", "050-178")

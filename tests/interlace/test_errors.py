@@ -219,7 +219,7 @@ def test_summaries_that_were_not_agreed_on_are_refused() -> None:
 
 
 @pytest.mark.req("050-197", "050-150")
-@pytest.mark.parametrize("what", ["a claim", "a record less", "a record more"])
+@pytest.mark.parametrize("what", ["a claim", "a record less", "a record more", "another count"])
 def test_a_listing_that_is_not_what_was_summarized_is_refused(what: str) -> None:
     def change(facts: list[Any]) -> list[Any]:
         if what == "a claim":
@@ -230,8 +230,14 @@ def test_a_listing_that_is_not_what_was_summarized_is_refused(what: str) -> None
         more = "P." + "0" * 43 + ".H3"
         return [*facts, ("Advertised", more, facts[0][2])]
 
+    meddle = change_block("Advertised", change)
+    if what == "another count":  # and the root of what is listed
+        meddle = change_block(
+            "AdvertisementPartition", lambda facts: [(*f[:2], str(int(f[2]) + 1), f[3]) for f in facts]
+        )
     # Side 1 has nothing to guess from, and asks for everything at once.
-    pair, result = run(change_block("Advertised", change), exposes=(EXPOSE_ALL, None))
+    pair, result = run(meddle, exposes=(EXPOSE_ALL, None))
+    assert result.received_hashes == (), "it ends before anything is asked for"
     check_abort(pair, result, "interlace/root-mismatch")
 
 

@@ -8,12 +8,13 @@ import pytest
 
 from lace.drive import Item
 from lace.interlace import BlockReceived, Cause, ExchangeLimits, LocalLimits, Phase, RecordsEnded
+from lace.interlace.partitions import prefix_of
 from lace.interlace.request import requestable
 from lace.record import Plex, Record, make_blob, make_plex, make_seal
 from lace.text import Tai
 from tests.interlace.pair import ALL, EXPOSE_ALL, make_pair
 from tests.interlace.replay import machine_in
-from tests.interlace.scenarios import LINKED, MEMBERS, chain
+from tests.interlace.scenarios import LINKED, MEMBERS, MODES, chain, check_states
 from tests.strategies import AUX, SECRETS
 
 START = Tai("1640995200:000000000")
@@ -33,14 +34,24 @@ def ids(records: list[Record]) -> set[str]:
 def test_first_follow() -> None:
     shared = [plex(f"links/{n}") for n in range(3)]
     others: list[Record] = [plex("notes/1"), plex("links/9", group="X"), make_blob(b"x")]
-    pair = make_pair([], [*shared, *others], policies=(LINKS, ALL), exposes=(None, EXPOSE_ALL))
+    settings = {"partition_start": None}
+    pair = make_pair(
+        [], [*shared, *others], policies=(LINKS, ALL), exposes=(None, EXPOSE_ALL), settings=settings
+    )
     app, server = pair.run()
+    summarized = {f[1] for b in pair.blocks(1) for f in b.facts if f[0] == "AdvertisementPartition"}
+    listed = [f[1] for b in pair.blocks(0) for f in b.facts if f[0] == "ListAdvertisementPartition"]
+    assert set(listed) == summarized == {prefix_of(record.id, 2) for record in shared}
     assert app.complete
     assert server.complete
     assert set(app.received_hashes) == pair.ids(0) == ids([*shared])
     assert server.received_hashes == ()
     assert app.cursor_updated
     assert set(pair.sides[0].machine.cursor().claims) == ids([*shared])  # type: ignore[union-attr]
+    pair = make_pair(shared[:1], shared, policies=(LINKS, ALL), exposes=(None, EXPOSE_ALL), settings=settings)
+    pair.run()
+    requested = {f[1] for b in pair.blocks(0) for f in b.facts if f[0] == "MayRequest"}
+    assert requested == ids([*shared[1:]]), "what is missing, and no more"
 
 
 @pytest.mark.req("050-217")
@@ -58,6 +69,19 @@ def test_store_one_local_record() -> None:
     assert pair.ids(1) == {wanted.id}
     advertised = {f[1] for b in pair.blocks(0) for f in b.facts if f[0] == "Advertised"}
     assert advertised <= {wanted.id}
+
+    # 050: "The wrapper sends P if P is still valid and exposed."
+    def meddle(who: int, item: Item) -> list[Item]:
+        if who == 1 and isinstance(item, BlockReceived) and item.facts and item.facts[0][0] == "MayRequest":
+            pair.stores[0].put_many([hides])
+        return [item]
+
+    hides = plex("hides", group="X")
+    unless = one.replace("Have(P), Same(P)", "Have(P), Same(P), not Field(_,'Name',_,'hides')")
+    pair = make_pair(private, [], policies=(unless, ALL), meddle=meddle)
+    wrapper, server = pair.run()
+    assert wrapper.held_back_hashes == server.not_available_hashes == (wanted.id,)
+    assert pair.ids(1) == set()
 
 
 @pytest.mark.req("050-218", "050-008", "050-152")
@@ -151,6 +175,27 @@ Wanted() :- Advertised(_,_)."""
     pair = make_pair([both, plex("a")], [both], policies=(follows, follows))
     assert all(result.complete for result in pair.run())
     assert pair.ids(1) == ids([both, plex("a")])
+
+
+@pytest.mark.req("050-141", "050-177")
+@pytest.mark.parametrize("mode", ["full listing", "partitions", "one root"])
+def test_what_the_peer_takes_back_is_asked_for_no_more(mode: str) -> None:
+    records = [plex("links/1"), plex("links/2")]
+    requested: list[str] = []
+
+    def meddle(who: int, item: Item) -> list[Item]:
+        if who == 1 and isinstance(item, BlockReceived) and item.facts and item.facts[0][0] == "MayRequest":
+            requested.extend(fact[1] for fact in item.facts)
+            pair.stores[0].remove([record.id for record in records if record.id not in requested])
+        return [item]
+
+    settings = {**MODES[mode], "local": LocalLimits(request_records=1)}
+    pair = make_pair(records, [], settings=settings, meddle=meddle)
+    _, right = pair.run()
+    assert right.complete
+    assert [*right.received_hashes] == requested
+    assert right.not_available_hashes == ()
+    check_states(pair)
 
 
 @pytest.mark.req("050-009")

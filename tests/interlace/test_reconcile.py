@@ -234,6 +234,7 @@ def test_a_side_that_does_not_predict_asks_for_what_it_has_itself() -> None:
     assert listed == [0, len(SHARED)]
 
 
+@pytest.mark.req("050-142")
 def test_a_cursor_makes_the_next_exchange_cheap_where_prediction_cannot() -> None:
     from lace.interlace import Cursor
 

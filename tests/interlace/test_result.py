@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from lace.interlace import Cause, InterlaceResult, make_receipt
+from lace.drive import Item
+from lace.interlace import BlockReceived, Cause, InterlaceResult, RecordReceived, make_receipt
 from lace.record import Seal, make_blob, parse_record
 from lace.text import Tai
 from tests.interlace.meddling import change_records
@@ -22,7 +23,7 @@ def test_a_result_has_the_fields_of_the_spec() -> None:
     sent, result = pair.run()
     assert result.link_id is not None
     assert result.link_id == sent.link_id
-    assert result.exchange_plan_id == sent.exchange_plan_id
+    assert result.exchange_plan_id == sent.exchange_plan_id is not None
     assert result.peer_verifier == SECRETS[0].verifier
     assert sorted(result.received_hashes) == sorted(record.id for record in MANY)
     assert result.rejected_hashes == ()
@@ -31,6 +32,26 @@ def test_a_result_has_the_fields_of_the_spec() -> None:
     assert result.bytes_sent == 0
     assert result.cursor_updated is True
     assert (result.loops, result.complete, result.cause) == (2, True, Cause.FIXED_POINT)
+
+
+@pytest.mark.req("050-176")
+def test_a_result_names_what_was_rejected_and_what_was_not_available() -> None:
+    gone, spoiled, sound = MANY
+    pair = make_pair(MANY, [])
+
+    def meddle(who: int, item: Item) -> list[Item]:
+        if isinstance(item, BlockReceived) and item.facts and item.facts[0][0] == "MayRequest":
+            pair.stores[0].remove([gone.id])
+        if isinstance(item, RecordReceived) and item.raw == spoiled.raw:
+            return [RecordReceived(item.raw[:-1] + b"?")]
+        return [item]
+
+    pair.meddle = meddle
+    result = pair.run()[1]
+    assert result.received_hashes == (sound.id,)
+    assert result.rejected_hashes == (spoiled.id,)
+    assert result.not_available_hashes == (gone.id,)
+    assert result.bytes_received == spoiled.size + sound.size
 
 
 def test_a_result_is_shown_in_a_few_words_however_much_moved() -> None:
@@ -49,6 +70,7 @@ def test_a_result_is_json() -> None:
     assert not failed.complete
 
 
+@pytest.mark.req("050-176")
 def test_an_exchange_that_never_agreed_has_little_to_say() -> None:
     pair = make_pair(MANY, [], settings=({"formats": frozenset({"H9"})}, {}))
     result = pair.run()[1]

@@ -85,7 +85,7 @@ def test_a_module_that_is_known_before_need_not_be_sent() -> None:
     assert refused(pair) == "interlace/resource"
 
 
-@pytest.mark.req("050-055", "050-056", "050-085")
+@pytest.mark.req("050-055", "050-056", "050-085", "050-012")
 @pytest.mark.parametrize(
     "change",
     [

@@ -226,6 +226,9 @@ def test_schemas_meet_in_four_ways() -> None:
     assert meet_schemas(some, others) == {"App"}
     both = hello(("HelloAdvertisedField", "App"))
     assert read_hello(both).fields is None
+    names = ["Type", "Group", "App", "Name", "TAI", "Signed-By", "Signature", "Any-Other"]
+    named = [("HelloAdvertisedField", name) for name in names]
+    assert read_hello(hello(*named, without="HelloAllAdvertisedFields")).fields == frozenset(names)
 
 
 @pytest.mark.req("050-097", "050-189")

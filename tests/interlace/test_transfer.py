@@ -174,6 +174,7 @@ def test_each_corruption_of_a_seal_is_rejected(old: bytes, new: bytes, code: str
     assert pair.stores[1].count("Have", 1) == 0
 
 
+@pytest.mark.req("050-021")
 def test_a_seal_that_somebody_else_signed_is_rejected() -> None:
     plex = make_plex("u", "ding", "n", START, b"hi")
     seal = make_seal(plex, SECRETS[0], AUX)

@@ -113,6 +113,7 @@ def test_a_kept_program_decides_as_a_fresh_one() -> None:
         )
 
 
+@pytest.mark.req("040-090")
 def test_programs_are_kept_by_plan_side_restrictions_and_view() -> None:
     kept, plan = Precompiled(most=2), plan_of(ALL, ALL)
     first = kept.lower(plan, 0)

@@ -111,6 +111,7 @@ def test_an_operand_over_the_limits_is_refused_before_it_is_evaluated() -> None:
     assert len(read_module(ALL + "".join(f"\nX{n}(P) :- Have(P)." for n in range(254))).program.rules) == 256
 
 
+@pytest.mark.req("040-047")
 def test_a_received_module_is_canonical_or_refused() -> None:
     canonical = str(read_module(ALL)).encode()
     assert receive_module(canonical) == read_module(ALL)
@@ -135,3 +136,6 @@ def test_flat_rules_are_no_operand() -> None:
         assign_origins(flat, read_module(ALL))  # type: ignore[arg-type]
     with pytest.raises(FlatRules):
         make_plan(read_module(ALL), Module(flat))
+    for given in (parse_program(ALL, "selector"), ALL):  # a selector by its text, and no module
+        with pytest.raises(FlatRules):
+            assign_origins(given, read_module(ALL))  # type: ignore[arg-type]
