@@ -165,13 +165,6 @@ def test_the_first_question_is_answered_like_any_other(ask: Callable[[Partitions
     assert ask(asked_before)
 
 
-def test_to_be_asked_about_no_part_puts_nothing_into_parts() -> None:
-    asked = Partitions({record(each): make_entry(digest(b"claims of %d" % each)) for each in range(20)})
-    assert [*asked.children([])] == []
-    assert asked.child_prefixes([]) == set()
-    assert not asked.in_parts
-
-
 @pytest.mark.parametrize("parted", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("length", range(5))
 def test_two_sets_are_compared_piece_by_piece_and_nothing_is_left_out(

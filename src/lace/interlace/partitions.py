@@ -417,8 +417,6 @@ class Partitions:
 
     def child_prefixes(self, parents: Sequence[str]) -> set[str]:
         """Return the prefixes of all children of some partitions that are not empty."""
-        if not parents:
-            return set()
         self.part()
         found: set[str] = set()
         for parent in parents:
@@ -442,8 +440,6 @@ class Partitions:
 
         Quick for many that are `in_order`.
         """
-        if not parents:
-            return
         self.part()
         deep = self.under_each([parent for parent in parents if len(parent) >= STANDARD_START])
         for parent in parents:
