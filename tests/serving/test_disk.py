@@ -11,13 +11,14 @@ from typing import NamedTuple
 import pytest
 
 from lace.interlace import InterlaceResult
+from lace.porcelain.server.disk import COMMIT_ROOM
 from lace.record import Record
 from lace.stores import MemoryStore, SqliteStore
 from lace.transports import Pump, exchange
 from tests.serving.house import House
 from tests.transports.ends import LEFT, RIGHT, ids, make_end
 
-RESERVED = 1_000_000
+RESERVED = 1 << 30
 SECONDS = 60.0
 LEFT_IDS, RIGHT_IDS = ({record.id for record in records} for records in (LEFT, RIGHT))
 
@@ -65,7 +66,7 @@ def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(disk: 
     async def run() -> None:
         with SqliteStore(tmp_path / "store.sqlite") as store:
             house = House(store=store, keep_free=RESERVED)
-            disk.free = RESERVED
+            disk.free = RESERVED + COMMIT_ROOM - 1
             result, theirs = await visit(house)
             assert result.complete
             assert ids(theirs) == LEFT_IDS | RIGHT_IDS
@@ -74,7 +75,7 @@ def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(disk: 
             assert house.serving.metrics.value("lace_quota_hits_total", limit="keep-free") == 1
             assert set(disk.asked) == {store.path}
             # As soon as there is room, who comes is asked for what it has.
-            disk.free = 2 * RESERVED
+            disk.free += 1
             await house.honest()
             assert ids(store) == LEFT_IDS | RIGHT_IDS
 
@@ -99,13 +100,10 @@ def test_a_disk_that_fills_up_in_the_middle_ends_the_exchange_and_loses_nothing(
             assert not result.complete
             assert ids(theirs) >= LEFT_IDS
             assert house.serving.metrics.value("lace_quota_hits_total", limit="keep-free") == 1
-            # There is room for nobody's records as long as there is none for those.
+            # It comes to rest: whoever connects now is asked for nothing.
             result, _ = await visit(house)
             assert result.complete
             assert ids(store) == RIGHT_IDS
-            disk.then = lambda: None
-            disk.free = 2 * RESERVED
-            await house.honest()
 
     asyncio.run(run())
 

@@ -2,7 +2,7 @@
 
 Rules of this file:
 1. It is asked when an exchange is agreed on, and again before each commit: others write to the same disk.
-   What was refused once needs its room before anything is asked for again, or it would come for ever.
+   Nothing is asked for where a commit could not be stored: it would come again and again, and be refused.
 2. Where nobody can say how much is free, everything is stored until the disk itself refuses.
 """
 
@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Final
 
 from lace.errors import LimitExceeded
 from lace.stores import Store
 
-KEEP_FREE = "keep-free"
+KEEP_FREE: Final = "keep-free"
+COMMIT_ROOM: Final = 16 << 20
+"""A commit is 8 MiB and one record more. What peers bring does not move this: a large record that is refused
+must not keep others from storing."""
 
 
 class DiskReserved(LimitExceeded):
@@ -23,7 +27,7 @@ class DiskReserved(LimitExceeded):
     code = "serve/disk"
     text = (
         "{limit}: {free} bytes are free where the store is, and {bound} are to stay free; {more} more came,"
-        " which are not stored. Whoever connects from now on is given records, and nothing is asked for"
+        " which are not stored"
     )
 
 
@@ -34,8 +38,6 @@ class Disk:
         # A store is a file; what arrives for a lake waits in a folder.
         place = getattr(store, "path", None) or getattr(store, "folder", None)
         self._place = place if isinstance(place, Path) else None
-        self._refused = 0
-        """So many bytes came at once when there was no room for them."""
 
     def free(self) -> int | None:
         """Return how many bytes are free; None where nobody can say."""
@@ -47,17 +49,11 @@ class Disk:
             return None
 
     def has_room(self, bound: int | None) -> bool:
-        """Tell whether more than so many bytes are free, and room for what was refused last."""
-        if bound is None or (free := self.free()) is None:
-            return True
-        if free - self._refused <= bound:
-            return False
-        self._refused = 0
-        return True
+        """Tell whether so many bytes stay free when a commit is stored."""
+        return bound is None or (free := self.free()) is None or free - COMMIT_ROOM >= bound
 
     def check(self, more: int, bound: int | None) -> None:
         """Raise where so many bytes more would take what is to stay free."""
         free = None if bound is None else self.free()
         if bound is not None and free is not None and free - more < bound:
-            self._refused = more
             raise DiskReserved(limit=KEEP_FREE, free=free, bound=bound, more=more)
