@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PYTHONPATH :=
+# Who starts thousands of processes has each source compiled once, whatever the world says.
+export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test coverage check format bench bench-% soak docs clean
