@@ -21,9 +21,6 @@ from typing import Any, NamedTuple
 
 import apsw
 from blake3 import blake3
-from coincurve import PrivateKey
-from coincurve._libsecp256k1 import ffi, lib
-from coincurve.context import GLOBAL_CONTEXT
 
 from bench.harness import Contender, Goal, Line, main
 from lace.datalog import compile_program, parse_program
@@ -33,6 +30,7 @@ from lace.porcelain import Shape, generate
 from lace.porcelain.streams.transfer import Importer
 from lace.record import MARKLINE_BYTES, Plex, parse_record
 from lace.signing import Secret, sign, verify
+from lace.signing.library import BLINDED, ffi, lib
 from lace.stores import SqliteStore, find_sources
 from lace.text import digest
 
@@ -62,15 +60,13 @@ def verify_line(quick: bool) -> Iterator[Line]:
     for payload, message in zip(payloads, messages, strict=True):
         secret = Secret(payload)
         ours.append((message, secret.verifier_bytes, sign(message, secret, payload)))
-        key = PrivateKey(payload)
-        natives.append((message, key.public_key_xonly.format(), key.sign_schnorr(message, payload)))
+        natives.append((message, *sign_natively(message, payload)))
 
     def native(_: object) -> None:
-        context = GLOBAL_CONTEXT.ctx
         for message, x, signature in natives:
             key = ffi.new("secp256k1_xonly_pubkey *")
-            assert lib.secp256k1_xonly_pubkey_parse(context, key, x)
-            assert lib.secp256k1_schnorrsig_verify(context, signature, message, len(message), key)
+            assert lib.secp256k1_xonly_pubkey_parse(BLINDED, key, x)
+            assert lib.secp256k1_schnorrsig_verify(BLINDED, signature, message, len(message), key)
 
     def lace(_: object) -> None:
         for message, x, signature in ours:
@@ -84,6 +80,17 @@ def verify_line(quick: bool) -> Iterator[Line]:
         Contender("lace.signing.verify", lace),
         Goal(0.80, "rate"),
     )
+
+
+def sign_natively(message: bytes, payload: bytes) -> tuple[bytes, bytes]:
+    """Return the x of a key and its signature as BIP-340 has them."""
+    pair, key = ffi.new("secp256k1_keypair *"), ffi.new("secp256k1_xonly_pubkey *")
+    assert lib.secp256k1_keypair_create(BLINDED, pair, payload)
+    assert lib.secp256k1_keypair_xonly_pub(BLINDED, key, ffi.NULL, pair)
+    x, signature = ffi.new("unsigned char [32]"), ffi.new("unsigned char [64]")
+    assert lib.secp256k1_xonly_pubkey_serialize(BLINDED, x, key)
+    assert lib.secp256k1_schnorrsig_sign32(BLINDED, signature, message, pair, payload)
+    return bytes(ffi.buffer(x)), bytes(ffi.buffer(signature))
 
 
 def plexes(count: int) -> list[bytes]:

