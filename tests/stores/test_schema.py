@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import apsw
 import pytest
 
-from lace.stores import NewerSchema, NoStore, NotAStore, SqliteStore
+from lace.stores import NewerSchema, NoStore, NotAStore, SideFile, SqliteStore, schema
 from lace.stores.schema import APPLICATION_ID, STEPS, VERSION, migrate
 from tests.stores.model import Model, check_agrees
 from tests.stores.samples import samples
@@ -128,3 +130,35 @@ def test_a_store_shows_what_it_is(tmp_path: Path) -> None:
     assert int.from_bytes(header[68:72], "big") == APPLICATION_ID
     assert header[68:72] == b"Lace"
     assert int.from_bytes(header[60:64], "big") == VERSION
+
+
+def open_store(path: Path) -> None:
+    SqliteStore(path).close()
+
+
+def open_side(path: Path) -> None:
+    SideFile(path, kind=7, steps=("CREATE TABLE line(text TEXT)",)).close()
+
+
+@pytest.mark.parametrize("make", [open_store, open_side])
+@pytest.mark.parametrize("seen", [1, 2])
+def test_a_file_that_another_makes_while_it_is_looked_at_is_no_other_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], seen: int
+) -> None:
+    path, number_of, asked = tmp_path / "a.lace", schema.pragma_int, 0
+    other = Thread(target=make, args=(path,))
+
+    def pragma_int(connection: apsw.Connection, name: str) -> int:
+        nonlocal asked
+        found = number_of(connection, name)
+        asked += 1
+        if asked == seen:
+            # It makes the file now, or waits until nobody looks at it any more.
+            other.start()
+            other.join(0.2)
+        return found
+
+    monkeypatch.setattr(schema, "pragma_int", pragma_int)
+    make(path)
+    other.join()
+    make(path)

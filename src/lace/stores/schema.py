@@ -69,17 +69,32 @@ def pragma_int(connection: apsw.Connection, name: str) -> int:
     return value
 
 
-def check_kind(connection: apsw.Connection, where: str, known: int = VERSION) -> int:
+def check_kind(
+    connection: apsw.Connection, where: str, known: int = VERSION, kind: int = APPLICATION_ID
+) -> int:
     """Return the schema version, 0 for an empty file; refuse other files and later versions."""
-    found = pragma_int(connection, "user_version")
-    kind = pragma_int(connection, "application_id")
-    if kind != APPLICATION_ID:
-        if kind or found or connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise NotAStore(where=where, reason="it is an SQLite database of another application")
+    found, version, empty = _read_kind(connection)
+    if found != kind:
+        if not (empty and found == version == 0):
+            raise NotAStore(where=where, reason="it is an SQLite database of another kind")
         return 0
-    if found > known:
-        raise NewerSchema(where=where, found=found, known=known)
-    return found
+    if version > known:
+        raise NewerSchema(where=where, found=version, known=known)
+    return version
+
+
+def _read_kind(connection: apsw.Connection) -> tuple[int, int, bool]:
+    """Return the kind of a file, its version, and whether it has no tables, of one state of it."""
+    begins = not connection.in_transaction
+    if begins:
+        # Another process may be making the file: a number from before that and one from after it make no sense.
+        connection.execute("BEGIN")
+    try:
+        kind, version = pragma_int(connection, "application_id"), pragma_int(connection, "user_version")
+        return kind, version, not connection.execute("SELECT count(*) FROM sqlite_schema").get
+    finally:
+        if begins and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def migrate(connection: apsw.Connection, where: str, steps: Sequence[str] = STEPS) -> int:

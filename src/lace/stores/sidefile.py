@@ -23,10 +23,10 @@ import apsw
 
 from lace.errors import Corrupt, StoreError
 from lace.stores.connections import Forked, check_whole
-from lace.stores.faults import NewerSchema, NotAStore, ReadOnly, Telling
+from lace.stores.faults import NotAStore, ReadOnly, Telling
 from lace.stores.files import file_faults, make_like
 from lace.stores.port import StoreClosed
-from lace.stores.schema import pragma_int
+from lace.stores.schema import check_kind
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -112,14 +112,7 @@ class SideFile:
         return connection
 
     def _check(self, connection: apsw.Connection) -> int:
-        kind, version = pragma_int(connection, "application_id"), pragma_int(connection, "user_version")
-        if kind != self._kind:
-            if kind or version or connection.execute("SELECT count(*) FROM sqlite_schema").get:
-                raise NotAStore(where=self._where, reason="it is an SQLite database of another kind")
-            return 0
-        if version > len(self._steps):
-            raise NewerSchema(where=self._where, found=version, known=len(self._steps))
-        return version
+        return check_kind(connection, self._where, len(self._steps), self._kind)
 
     def _migrate(self, connection: apsw.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
