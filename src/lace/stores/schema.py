@@ -87,7 +87,7 @@ def _read_kind(connection: apsw.Connection) -> tuple[int, int, bool]:
     """Return the kind of a file, its version, and whether it has no tables, of one state of it."""
     begins = not connection.in_transaction
     if begins:
-        # Another process may be making the file: a number from before that and one from after it make no sense.
+        # Another process may be making the file: numbers of two moments make no sense together.
         connection.execute("BEGIN")
     try:
         kind, version = pragma_int(connection, "application_id"), pragma_int(connection, "user_version")
