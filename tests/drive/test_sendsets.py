@@ -157,7 +157,7 @@ def test_open_exchanges_beside_each_other_hold_what_they_hash_together() -> None
     blobs = [make_blob(b"%d" % number) for number in range(40)]
     sets, store = SendSets(0), MemoryStore()
     store.put_many(blobs[:30])
-    open_: dict[str, object] = {"stays_open": True}
+    open_: dict[str, object] = {"stays_open": True, "partition_start": 1}
     pairs = []
     for _ in range(2):
         pair = make_pair(stores=(store, MemoryStore()), settings=open_, hosts=({"send_sets": sets}, {}))
@@ -194,5 +194,8 @@ def test_what_a_peer_said_is_held_together_with_the_mirror_only_while_an_exchang
         pair.flow()
         agreed = pair.sides[0].machine.exchange.agreed
         assert len(agreed.own.mirror) == len(agreed.advertised.tree) == 40
-        assert agreed.own.tree.in_parts
-        assert agreed.own.mirror.in_parts is agreed.advertised.tree.in_parts is stays_open
+        trees = agreed.own.tree, agreed.own.mirror, agreed.advertised.tree
+        assert not any(tree.in_parts for tree in trees), "nobody asked about a part"
+        agreed.own.tree.part()
+        pair.sides[0].machine.hashed()
+        assert [tree.in_parts for tree in trees] == [True, stays_open, stays_open]

@@ -419,10 +419,12 @@ def _follow(before: GrowingSet[Fact], advertised: Advertisements) -> GrowingSet[
         for record, claims in advertised.went.items()
         for fact in advertisement_facts(record, source, claims)
     }
-    new: list[Fact] = []
-    for record in advertised.came:
-        claims = advertised.claims[record]
-        new += advertisement_facts(record, source, claims) if claims else ((ADVERTISED, record, source),)
+    said, new = advertised.claims, []
+    if any(map(said.__getitem__, advertised.came)):
+        for record in advertised.came:
+            new += advertisement_facts(record, source, said[record])
+    else:
+        new = [(ADVERTISED, record, source) for record in advertised.came]
     now = GrowingSet(before.version() - gone) if gone else before
     now.add(new)
     return now

@@ -308,7 +308,7 @@ class Dictionary:
 
     def intern_column(self, column: Sequence[str]) -> Ids:
         """Return the positions of many texts at once."""
-        return self._place(column, len(column), column.__getitem__)
+        return self._place(column, len(column), partial(map, column.__getitem__))
 
     def intern_rows(self, rows: Sequence[Sequence[str]]) -> list[Ids]:
         """Return the positions of all texts in rows of one length, as columns."""
@@ -317,18 +317,22 @@ class Dictionary:
         # Column by column: texts that are asked for together get positions near each other.
         if size <= FEW_ROWS:
             return [self.intern_column(column) for column in zip(*rows, strict=True)]
-        return [
-            self._place(map(itemgetter(place), rows), size, partial(_text_at, rows, place))
-            for place in range(arity)
-        ]
+        found = []
+        for text_of in map(itemgetter, range(arity)):
+            chosen = partial(_texts_at, rows, text_of)
+            found.append(self._place(map(text_of, rows), size, chosen))
+        return found
 
-    def _place(self, texts: Iterable[str], size: int, text: Callable[[int], str]) -> Ids:
+    def _place(
+        self, texts: Iterable[str], size: int, chosen: Callable[[Iterable[int]], Iterable[str]]
+    ) -> Ids:
+        """Return the positions of texts; `chosen` gives those of some numbers once more."""
         if self._base is None:
             return self._number(texts, size)
         found = self._in_base(texts, size)
         strangers = np.flatnonzero(found == UNKNOWN)
         if len(strangers):
-            found[strangers] = self._number(map(text, strangers.tolist()), len(strangers))
+            found[strangers] = self._number(chosen(strangers.tolist()), len(strangers))
         return found
 
     def _number(self, texts: Iterable[str], size: int) -> Ids:
@@ -369,5 +373,7 @@ class Dictionary:
         yield from self._own
 
 
-def _text_at(rows: Sequence[Sequence[str]], place: int, at: int) -> str:
-    return rows[at][place]
+def _texts_at(
+    rows: Sequence[Sequence[str]], text_of: Callable[[Sequence[str]], str], numbers: Iterable[int]
+) -> Iterable[str]:
+    return map(text_of, map(rows.__getitem__, numbers))

@@ -26,6 +26,9 @@ from lace.facts import Predicate, Values, View
 
 Handed = View | Collection[Values]
 
+MANY = 1 << 10
+"""So many rows become texts column by column."""
+
 
 class DerivedRows(Collection[Values]):
     """One version of what an evaluation knows of a predicate."""
@@ -57,8 +60,11 @@ class DerivedRows(Collection[Values]):
             return None
         if earlier.size > self.size:
             return None
-        texts = self.table.dictionary.texts
-        return [tuple(texts(row)) for row in self.table.rows(earlier.size, self.size)]
+        texts, start = self.table.dictionary.texts, earlier.size
+        if self.size - start < MANY or not self.table.arity:
+            return [tuple(texts(row)) for row in self.table.rows(start, self.size)]
+        columns = self.table.columns(start, self.size)
+        return [*zip(*(texts(column.tolist()) for column in columns), strict=True)]
 
     def goes_on_from(self, known: Rows) -> int:
         """Return how many of the rows an earlier version had; 0 where it was not one."""

@@ -85,6 +85,11 @@ class FactBlock:
                 yield from map(parse_fact_line, text.split("\n"))
                 continue
             # A quote inside a constant has its backslash: here `','` stands only between two constants.
+            if at and text.startswith(start):
+                insides = text[at:-2].split("')\n" + start)
+                if len(insides) == text.count("\n") + 1:  # all of them have this name
+                    yield from [(name, *inside.split("','")) for inside in insides]
+                    continue
             for line in text.split("\n"):
                 if not line.startswith(start):
                     name, _, inside = line.partition("(")

@@ -128,12 +128,10 @@ def hash_advertisements(claims: Mapping[str, Claims], source: str) -> dict[str, 
     if any(claims.values()):
         hashed = [_RECORD_DOMAIN + text.encode() for text in write_advertisements(claims, source)]
     else:
-        # One line each, and around the id stands always the same.
-        start, end = write_advertisement("\n", source, ()).encode().split(b"\n", 1)
-        start = _RECORD_DOMAIN + start
-        hashed = (
-            [start + record + end for record in "\n".join(claims).encode().split(b"\n")] if claims else []
-        )
+        # One line each, and around the id stands always the same; no line holds a NUL.
+        start, end = (_RECORD_DOMAIN.decode() + write_advertisement("\0", source, ())).split("\0")
+        together = start + f"{end}\0{start}".join(claims) + end
+        hashed = together.encode().split(b"\0") if claims else []
     return dict(zip(claims, make_entries(digest_all(hashed)), strict=True))
 
 

@@ -435,7 +435,7 @@ class Advertisements:
     source: str
     claims: dict[str, Claims]
     """By record. It is the machine's own and changes with it: read it now, keep nothing."""
-    came: frozenset[str] = frozenset()
+    came: AbstractSet[str] = frozenset()
     """Records that are advertised anew or otherwise."""
     went: dict[str, Claims] = field(default_factory=dict)
     """What is no longer claimed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from itertools import chain, filterfalse
 
 from lace.interlace.peer import PeerAdvertisements
 from lace.policy import among, came_since
@@ -30,11 +31,14 @@ class Lacking:
         if news is not None and came is not None:
             if not news and not came:
                 return self._missing
-            advertised = [each for each in {*self._missing, *news} if each in peer.claims]
+            advertised = self._missing
+            if news:
+                candidates = dict.fromkeys(chain(self._missing, news))
+                advertised = [*filter(peer.claims.__contains__, candidates)]
         there = among(have, advertised) if have else ()
         self._have = have
         self._missing = ()
         if len(there) < len(advertised):
             known = set(there)
-            self._missing = [each for each in advertised if each not in known]
+            self._missing = [*filterfalse(known.__contains__, advertised)]
         return self._missing

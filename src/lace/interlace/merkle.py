@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import add
 from typing import Final
 
 from lace.text import DIGEST_BYTES, digest, digest_all, domain_digest
@@ -68,8 +69,7 @@ def make_entry(record_digest: bytes) -> bytes:
 
 def make_entries(record_digests: Sequence[bytes]) -> list[bytes]:
     """Return many record digests with their leaves."""
-    leaves = digest_all([LEAF + each for each in record_digests])
-    return [each + leaf for each, leaf in zip(record_digests, leaves, strict=True)]
+    return [*map(add, record_digests, digest_all(map(LEAF.__add__, record_digests)))]
 
 
 def merkle_root(entries: Iterable[bytes]) -> bytes:

@@ -170,8 +170,13 @@ class Partitions:
         if self._together is not None:
             held = self._together
             return {record: held[record] for record in records if record in held}
-        found = ((record, self.entry_of(record)) for record in records)
-        return {record: entry for record, entry in found if entry is not None}
+        found: dict[str, bytes] = {}
+        bucket = self._buckets.get
+        for record in records:
+            among = bucket(record[2:4])
+            if among is not None and record in among:
+                found[record] = among[record]
+        return found
 
     def change(self, added: Mapping[str, bytes], removed: Iterable[str]) -> None:
         """Take records out, then put others in; one that is there already is put in anew."""
@@ -440,7 +445,8 @@ class Partitions:
 
         Quick for many that are `in_order`.
         """
-        self.part()
+        if parents:
+            self.part()
         deep = self.under_each([parent for parent in parents if len(parent) >= STANDARD_START])
         for parent in parents:
             if len(parent) < STANDARD_START:

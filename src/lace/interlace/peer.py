@@ -310,6 +310,9 @@ class PeerAdvertisements:
         claims, touched = self.claims, self._touched
         before = {record: old for record, old in touched.items() if old is not None}  # mostly few
         went = {record: old for record, old in before.items() if claims.get(record) != old}
-        came = frozenset(touched.keys() & claims.keys()).difference(before.keys() - went.keys())
+        # In the order in which they came: so they lie in memory, and everybody walks through them.
+        came = dict.fromkeys(filter(claims.__contains__, touched))
+        for record in before.keys() - went.keys():
+            came.pop(record, None)
         self._touched = {}
-        return Advertisements(self.source, claims, came, went)
+        return Advertisements(self.source, claims, came.keys(), went)

@@ -73,7 +73,9 @@ class GrowingSet(Generic[Each]):
 
     def add(self, given: Iterable[Each]) -> None:
         """Add what is not there yet."""
-        new = list(filterfalse(self._numbers.__contains__, dict.fromkeys(given)))
+        new = list(dict.fromkeys(given))
+        if self._numbers:
+            new = list(filterfalse(self._numbers.__contains__, new))
         if new:
             at = len(self._order)
             # First: whoever looks meanwhile sees that more is about to come.

@@ -21,6 +21,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Final, Protocol
 
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, Result
@@ -92,7 +93,7 @@ class Extension(Extent[str]):
     @cached_property
     def all(self) -> frozenset[str]:
         """All of them as texts."""
-        return frozenset([values[0] for values in self._result.lookup(self._predicate, (None,))])
+        return frozenset(self._texts())
 
     def __len__(self) -> int:
         return self._result.count(self._predicate)
@@ -101,7 +102,10 @@ class Extension(Extent[str]):
         if "all" in self.__dict__:
             return iter(self.all)
         # Walked through once, or copied into another set: no reason to keep all texts here.
-        return iter([values[0] for values in self._result.lookup(self._predicate, (None,))])
+        return iter([*self._texts()])
+
+    def _texts(self) -> Iterator[str]:
+        return chain.from_iterable(self._result.lookup(self._predicate, (None,)))
 
     def __contains__(self, record: object) -> bool:
         if "all" in self.__dict__ or not isinstance(record, str):
@@ -113,7 +117,7 @@ class Extension(Extent[str]):
         if not isinstance(earlier, Extension) or earlier._predicate != self._predicate:
             return None
         came = rows_since(self._result, earlier._result, self._predicate)
-        return None if came is None else [values[0] for values in came]
+        return None if came is None else [*chain.from_iterable(came)]
 
     def among(self, given: Collection[str]) -> list[str]:
         """Return those of some that are in the set, in their order."""
