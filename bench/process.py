@@ -226,7 +226,8 @@ class Process:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._said: list[str] = []
         threading.Thread(target=self._listen, daemon=True).start()
-        threading.Thread(target=self._overhear, daemon=True).start()
+        self._overhearing = threading.Thread(target=self._overhear, daemon=True)
+        self._overhearing.start()
 
     def _listen(self) -> None:
         assert self._child.stdout is not None
@@ -252,6 +253,7 @@ class Process:
             line = ""
         if not line:
             code = self._child.wait()
+            self._overhearing.join(self._limit)  # its last words may still be in the pipe
             last = self._said[-1].strip() if self._said else ""
             raise Failed(f"ended with {code} {last}".strip())
         answer: Answer = json.loads(line)
