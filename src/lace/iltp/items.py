@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
+from operator import itemgetter
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from lace.errors import InputError
@@ -228,15 +229,22 @@ def make_fact_block(facts: Iterable[Fact], limits: StreamLimits = LIMITS) -> Fac
     return FactBlock(raw) if raw else PhaseEnd()
 
 
+_values = itemgetter(slice(1, None))
+
+
 def _write_plain(facts: list[Fact], limits: StreamLimits) -> bytes | None:
     """Write facts at a stroke that are ASCII without quotes and backslashes, as most are; None for others."""
     try:
-        text = "".join(
-            [
-                fact[0] + "('" + "','".join(fact[1:]) + "')\n" if len(fact) > 1 else f"{fact[0]}()\n"
-                for fact in facts
-            ]
-        )
+        if len(names := {fact[0] for fact in facts}) == 1 and min(map(len, facts)) > 1:
+            [name] = names
+            text = f"{name}('" + f"')\n{name}('".join(map("','".join, map(_values, facts))) + "')\n"
+        else:
+            text = "".join(
+                [
+                    fact[0] + "('" + "','".join(fact[1:]) + "')\n" if len(fact) > 1 else f"{fact[0]}()\n"
+                    for fact in facts
+                ]
+            )
     except (TypeError, IndexError):
         # No text, or no name: one by one it is said which.
         return None
