@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect as foreign_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Frame, Opcode
 
 from lace.iltp import Address, parse_address
 from lace.interlace import Cause, InterlaceResult
@@ -366,6 +367,61 @@ def test_who_pings_and_reads_no_answer_is_made_to_wait() -> None:
         stream.abort()
 
     hurry(run())
+
+
+@pytest.mark.parametrize(("kind", "said"), [(Opcode.PING, b""), (Opcode.BINARY, b""), (Opcode.BINARY, b"x")])
+def test_a_flood_of_small_frames_leaves_others_their_turn(kind: Opcode, said: bytes) -> None:
+    """All of it has come when the first frame is taken; the loop goes on between any 256 of them."""
+    count = 10_000
+
+    async def run() -> int:
+        client, server = make_pipe(Options(buffer_bytes=1 << 20))
+        options = Options(buffer_bytes=1 << 20)
+        (asked, _), answered = await asyncio.gather(
+            ask_upgrade(client, ADDRESS, options), answer_upgrade(server, options)
+        )
+        stream = WebSocketStream(server, answered, server.proven, options)
+        await client.write(Frame(kind, said).serialize(mask=True) * count)
+        asked.send_binary(b"the end")
+        await client.write(b"".join(asked.data_to_send()))
+        turns = 0
+
+        async def be_another() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        another = asyncio.create_task(be_another())
+        while not (await stream.read()).endswith(b"the end"):
+            await asyncio.sleep(0)
+        another.cancel()
+        return turns
+
+    assert hurry(run()) >= count // 256
+
+
+def test_many_answers_to_pings_go_out_together() -> None:
+    async def run() -> tuple[int, int]:
+        here, there = await upgraded(Options(buffer_bytes=1 << 16), room=1 << 16)
+        writes, write = [], there._inner.write
+
+        async def see(data: bytes | memoryview) -> None:
+            writes.append(len(data))
+            await write(data)
+
+        there._inner.write = see  # type: ignore[method-assign]
+        for _ in range(1000):
+            here._protocol.send_ping(b"")
+        await here.write(b"and now?")
+        assert await there.read() == b"and now?"
+        await there.write(b"well")
+        assert await here.read() == b"well"
+        return len(writes), sum(writes)
+
+    count, size = hurry(run())
+    assert count < 10
+    assert size > 2000
 
 
 def test_a_close_with_an_error_says_which() -> None:

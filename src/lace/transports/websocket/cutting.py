@@ -36,11 +36,16 @@ class Cutter:
         self._first = 0
         """The first byte of its next fragment, were it the last."""
         self._mask = b""
+        self.cut = 0
+        """So many fragments and whole frames were given."""
+        self.dry = False
+        """Whether more has to come first, as far as anybody has looked."""
 
     def feed(self, raw: bytes) -> None:
         """Take bytes of the peer's."""
         rest = self._raw[self._at :]
         self._raw, self._at = rest + raw if rest else raw, 0
+        self.dry = False
 
     def take(self, most: int) -> bytes:
         """Return whole frames with at most so many bytes of payload; empty where more has to come first.
@@ -65,6 +70,7 @@ class Cutter:
                 if whole or not length:
                     frames.append(view[at : at + size + length])
                     at += size + length
+                    self.cut += 1
                     continue
                 self._first, self._left = raw[at], length
                 self._mask = raw[at + size - 4 : at + size] if raw[at + 1] & _MASKED else b""
@@ -74,10 +80,11 @@ class Cutter:
             first = self._first & ~_LAST if self._left else self._first
             frames += _header(first, count, self._mask), view[at : at + count]
             at += count
+            self.cut += 1
             # What follows in the frame continues it: RFC 6455 and 7692 mark only the first fragment.
             self._first &= _LAST
             self._mask = self._mask[count % 4 :] + self._mask[: count % 4]
-        self._at = at
+        self._at, self.dry = at, not frames
         return b"".join(frames)
 
 

@@ -26,6 +26,8 @@ from lace.transports.websocket.upgrade import Protocol
 
 INFLATE_BYTES = 512
 """So much is inflated at a time: at most half a mebibyte, as deflate makes at most 1,032 bytes of one."""
+TURN_FRAMES = 256
+"""So many frames are taken in a row, which may be two milliseconds: the loop is everybody's."""
 REPLY_BYTES = 64 << 10
 """So many bytes of answers to pings may wait beside what is being written."""
 LAST_SECONDS = 1.0
@@ -76,6 +78,10 @@ class WebSocketStream:
                 raise PeerGone(reason=f"the peer closed the WebSocket with {protocol.close_rcvd}")
             if protocol.close_rcvd is not None or protocol.state is State.CLOSED:
                 return b""
+            # A flood of small frames must leave others their turn.
+            await asyncio.sleep(0)
+            if not self._cutter.dry:
+                continue
             try:
                 async with asyncio.timeout(self._options.keepalive_seconds):
                     raw = await self._inner.read()
@@ -88,8 +94,6 @@ class WebSocketStream:
             silent = 0.0
             if raw:
                 self._cutter.feed(raw)
-                # A flood of small frames must leave others their turn.
-                await asyncio.sleep(0)
             else:
                 protocol.receive_eof()
 
@@ -125,9 +129,10 @@ class WebSocketStream:
         await self._inner.close()
 
     def _unwrap(self) -> bytes:
-        """Return the next bytes of messages, as far as they came; about a buffer of them."""
-        protocol, pieces, size = self._protocol, [], 0
-        while size < self._options.buffer_bytes and (frames := self._cutter.take(self._most)):
+        """Return the next bytes of messages, as far as they came: a buffer of them, or a turn's."""
+        protocol, cutter, pieces, size = self._protocol, self._cutter, [], 0
+        turn = cutter.cut + TURN_FRAMES
+        while size < self._options.buffer_bytes and cutter.cut < turn and (frames := cutter.take(self._most)):
             protocol.receive_data(frames)
             data = _payload(protocol)
             if _has_ended(protocol):
@@ -142,9 +147,13 @@ class WebSocketStream:
     # Frames that go out: messages, and answers to pings and closes.
 
     def _queue(self) -> None:
-        for data in self._protocol.data_to_send():
+        pieces = self._protocol.data_to_send()
+        # Many answers to pings go out as one piece; an empty one is the end, and stands last.
+        if data := b"".join(pieces):
             self._out.append(data)
             self._out_bytes += len(data)
+        if pieces and not pieces[-1]:
+            self._out.append(b"")
 
     async def _send(self) -> None:
         async with self._turn:
