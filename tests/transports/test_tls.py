@@ -88,6 +88,16 @@ def test_authorities_that_cannot_be_read_are_told_before_anybody_is_called(
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("name", ["", ".example.org", "lace..example.org", "l" * 64, "lace\0.example.org"])
+def test_a_name_that_no_certificate_can_have_is_told_before_anybody_is_called(name: str) -> None:
+    async def run() -> None:
+        with pytest.raises(BadTls, match="no certificate can have this name"):
+            async with connect("wss:127.0.0.1:1", Options(tls=Tls(server_name=name))):
+                pass
+
+    asyncio.run(run())
+
+
 @pytest.mark.net
 @pytest.mark.req("060-098", "060-083")
 def test_encryption_is_proven_only_to_who_checks_the_certificate(secure: Options, certificate: Path) -> None:

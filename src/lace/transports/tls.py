@@ -40,7 +40,18 @@ def connecting_context(tls: Tls) -> ssl.SSLContext:
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    if tls.server_name is not None:
+        _check_name(context, tls.server_name)
     return _strict(context)
+
+
+def _check_name(context: ssl.SSLContext, name: str) -> None:
+    """Refuse a name that no certificate can have: a handshake would fail at it, with a peer on the line."""
+    try:
+        context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname=name)
+    except (TypeError, ValueError) as error:  # of a NUL in it the type is said to be wrong
+        reason = "no certificate can have this name: write that of a host, or an IP address"
+        raise BadTls(what=repr(name), reason=reason) from error
 
 
 def serving_context(tls: Tls) -> ssl.SSLContext:

@@ -36,7 +36,7 @@ __all__ = ["WebSocketStream", "answer_upgrade", "ask_upgrade", "connect", "serve
 @asynccontextmanager
 async def connect(address: Address, options: Options = OPTIONS) -> AsyncIterator[Stream]:
     """Connect to a ws or wss address."""
-    # Read before anybody is called: files of ours that make no TLS are no fault of a peer's.
+    # Read before anybody is called: what of ours makes no TLS is no fault of a peer's.
     context = connecting_context(options.tls) if address.scheme == "wss" else None
     sock = await dial(address, options)
     try:
