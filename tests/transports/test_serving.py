@@ -66,6 +66,30 @@ def test_a_handshake_that_does_not_come_to_an_end_is_ended(scheme: str, says: by
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_who_is_still_shaking_hands_when_a_server_closes_is_let_go_and_who_is_in_stays(
+    scheme: str, secure: Options
+) -> None:
+    options = Options(connect_seconds=3600, tls=secure.tls)
+
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port(f"{scheme}:127.0.0.1:0"), wait, options) as server:
+            address = server.addresses[0]
+            async with connect(address, secure) as guest:
+                assert await guest.read() == b"welcome"
+                reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+                while server.open < 2:
+                    await asyncio.sleep(0.001)
+                server.close()
+                with suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+                writer.close()
+                assert server.open == 1
+            await server.drained()
+
+    asyncio.run(run())
+
+
 async def greeting(address: Address, options: Options) -> bytes:
     """Connect until there is a handshake in time: on a busy machine an honest one is late as well."""
     while True:

@@ -44,6 +44,8 @@ class Server:
         self._listeners: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
         self._open: set[asyncio.Task[None]] = set()
+        self._greeted: set[asyncio.Task[None]] = set()
+        """Those who are still in their handshakes."""
         self._hosts: Counter[str] = Counter()
         self._prepare: Prepare = lambda options: lambda: None
 
@@ -90,8 +92,8 @@ class Server:
             del self._hosts[host]
 
     def close(self) -> None:
-        """Accept nobody any more; who is connected stays."""
-        for task in self._accepting:
+        """Let nobody in any more, nor who is still in a handshake; who is connected stays."""
+        for task in (*self._accepting, *self._greeted):
             task.cancel()
         for listener in self._listeners:
             listener.close()
@@ -130,6 +132,9 @@ class Server:
             await asyncio.sleep(0)
 
     async def _serve(self, sock: socket.socket, greet: Greet, remote: str) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._greeted.add(task)
         try:
             async with asyncio.timeout(self._options.connect_seconds):
                 stream = await greet(sock)
@@ -140,6 +145,8 @@ class Server:
         except BaseException:
             sock.close()
             raise
+        finally:
+            self._greeted.discard(task)
         await self.handle(stream)
 
     async def handle(self, stream: Stream) -> None:
