@@ -140,6 +140,29 @@ def test_a_server_that_is_not_trusted_is_not_reached_and_goes_on_serving(
     asyncio.run(run())
 
 
+@pytest.mark.net
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks no TLS: is it ws, or another port"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "speaks no TLS"),
+        (b"", "it closed the connection in the middle of the TLS handshake"),
+    ],
+)
+def test_where_nobody_speaks_tls_that_is_told(answer: bytes, says: str) -> None:
+    async def handler(stream: Stream) -> None:
+        await stream.read()
+        await stream.write(answer)
+
+    async def run() -> None:
+        async with asyncio.timeout(20), serve(free_port("tcp:127.0.0.1:0"), handler) as server:
+            with pytest.raises(NotReached, match=says):
+                async with connect(f"wss:127.0.0.1:{server.addresses[0].port}"):
+                    pass
+
+    asyncio.run(run())
+
+
 def test_a_key_that_does_not_fit_is_told_in_words(tmp_path: Path) -> None:
     from cryptography.hazmat.primitives import serialization
 

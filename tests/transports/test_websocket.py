@@ -275,6 +275,35 @@ def test_a_server_that_makes_no_websocket_is_told_apart_from_one_that_is_not_the
     asyncio.run(run())
 
 
+@pytest.mark.net
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", r"valid HTTP response: .*SSH-2\.0-OpenSSH_9\.2$"),
+        (
+            b"HTTP/1.1 200 " + b"o" * 8000 + b"\r\n\r\n" + b"x" * (2 << 20),
+            "valid HTTP response: read .* bytes",
+        ),
+        (b"o" * 8000 + b"\r\n", "o{100,200}…$"),
+        (b"", "connection closed"),
+    ],
+)
+def test_what_answered_in_the_place_of_a_websocket_is_told_and_not_all_of_it(
+    answer: bytes, says: str
+) -> None:
+    async def run() -> None:
+        async def handler(stream: Stream) -> None:
+            await stream.read()
+            await stream.write(answer)
+
+        async with asyncio.timeout(20), serve(free_port("tcp:127.0.0.1:0"), handler) as server:
+            with pytest.raises(NotUpgraded, match=says):
+                async with connect(f"ws:127.0.0.1:{server.addresses[0].port}"):
+                    pass
+
+    asyncio.run(run())
+
+
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import lace.transports
 

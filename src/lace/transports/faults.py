@@ -97,6 +97,10 @@ class BadFrames(RemoteProtocolError):
     text = "the peer broke the rules of WebSocket: {reason}"
 
 
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
+"""What OpenSSL calls bytes that are no record of TLS."""
+
+
 def explain(error: OSError) -> str:
     """Return what the system says about an error, without our own arguments in it.
 
@@ -105,6 +109,10 @@ def explain(error: OSError) -> str:
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+        return "what answers there speaks no TLS: is it ws, or another port?"
+    if isinstance(error, ConnectionResetError) and not error.args:
+        return "it closed the connection in the middle of the TLS handshake"
     known = error.errno is not None and error.errno in errno.errorcode
     if known and not isinstance(error, ssl.SSLError | socket.gaierror):
         return os.strerror(cast(int, error.errno))

@@ -35,6 +35,8 @@ _LOG = LOG.getChild("websocket")
 _LOG.setLevel(logging.WARNING)
 WINDOW_BITS = 12
 """4 KiB of context for inflation instead of 32: facts repeat nearby, and a peer's memory is ours."""
+SAID_CHARACTERS = 200
+"""So much is told of a handshake that came to nothing; a line of it may have 8 KiB."""
 PIECE_BYTES = 1 << 20
 """No frame is larger once it is cut, inflated or not: more than a step of inflation or a buffer ever is."""
 
@@ -56,7 +58,7 @@ async def ask_upgrade(inner: Stream, address: Address, options: Options) -> tupl
         await _flush(inner, protocol)
         early = await _fill(inner, protocol)
     if protocol.handshake_exc is not None:
-        raise NotUpgraded(address=str(address), reason=str(protocol.handshake_exc))
+        raise NotUpgraded(address=str(address), reason=_said(protocol.handshake_exc))
     protocol.events_received()
     _keep_context(protocol)
     return protocol, early
@@ -81,7 +83,7 @@ async def answer_upgrade(inner: Stream, options: Options) -> ServerProtocol:
         came = protocol.events_received()
     if not came:
         await _flush(inner, protocol)
-        raise NotUpgraded(address=inner.proven.remote, reason=str(protocol.handshake_exc))
+        raise NotUpgraded(address=inner.proven.remote, reason=_said(protocol.handshake_exc))
     (request,) = came
     # RFC 6455, 4.1: "the client MUST wait for a response from the server before sending any further data".
     # Nobody would read what came with the request, and an answer to a ping would stand before the response.
@@ -111,6 +113,13 @@ async def _fill(inner: Stream, protocol: Protocol) -> bytes:
         protocol.receive_data(raw[at:end])
         at = end
     return raw[at:]
+
+
+def _said(error: Exception | None) -> str:
+    """Return why no WebSocket was made, with what stands behind it: much of that is the other side's text."""
+    behind = None if error is None else error.__cause__
+    said = str(error) if behind is None else f"{error}: {behind}"
+    return said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}…"
 
 
 def _keep_context(protocol: Protocol) -> None:
