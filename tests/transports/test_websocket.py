@@ -22,7 +22,7 @@ from lace.transports import (
     NotUpgraded,
     NoWebSockets,
     Options,
-    PeerGone,
+    PeerClosedInError,
     PeerSilent,
     Stream,
     TextMessage,
@@ -458,8 +458,9 @@ def test_a_close_with_an_error_says_which() -> None:
         here, there = await upgraded()
         there._protocol.fail(1011, "out of memory")
         await there.shut()
-        with pytest.raises(PeerGone, match=r"1011.*out of memory"):
+        with pytest.raises(PeerClosedInError, match=r"^the peer closed .* 1011 .*out of memory") as told:
             await here.read()
+        assert told.value.code == "transports/closed-in-error"
 
     hurry(run())
 

@@ -8,6 +8,7 @@ from lace.transports.faults import (
     NotServed,
     NotUpgraded,
     NoWebSockets,
+    PeerClosedInError,
     PeerGone,
     PeerSilent,
     PeerStalled,
@@ -33,8 +34,8 @@ from lace.transports.tls import (
 __all__ = [
     "OPTIONS",
     "BadFrames", "BadTls", "BufferedStream", "End", "Handler", "NoWebSockets", "NotReached", "NotServed",
-    "NotUpgraded", "Options", "PeerGone", "PeerSilent", "PeerStalled", "PipeStream", "Proven", "Pump",
-    "Server", "SocketStream", "Stream", "Tap", "TextMessage", "Tls", "TransportError",
+    "NotUpgraded", "Options", "PeerClosedInError", "PeerGone", "PeerSilent", "PeerStalled", "PipeStream",
+    "Proven", "Pump", "Server", "SocketStream", "Stream", "Tap", "TextMessage", "Tls", "TransportError",
     "certificate_days", "certificate_hash", "connect", "exchange", "leaf_hash", "make_pipe",
     "make_self_signed", "relay", "serve", "serving_context",
 ]  # fmt: skip

@@ -83,6 +83,13 @@ class PeerGone(PeerLost):
     text = "the connection broke while something was being sent: {reason}"
 
 
+class PeerClosedInError(PeerLost):
+    """A peer that closed a WebSocket and said that something is wrong."""
+
+    code = "transports/closed-in-error"
+    text = "the peer closed the WebSocket with {reason}"
+
+
 class TextMessage(RemoteProtocolError):
     """A WebSocket text message, which no stream has."""
 

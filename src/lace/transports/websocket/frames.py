@@ -17,7 +17,7 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
-from lace.transports.faults import BadFrames, PeerGone, PeerSilent, TextMessage
+from lace.transports.faults import BadFrames, PeerClosedInError, PeerSilent, TextMessage
 from lace.transports.options import Options
 from lace.transports.proven import Proven
 from lace.transports.stream import Stream
@@ -75,7 +75,7 @@ class WebSocketStream:
                 raise BadFrames(reason=str(protocol.parser_exc))
             await self._reply()
             if protocol.close_rcvd is not None and protocol.close_rcvd.code not in GOOD_CODES:
-                raise PeerGone(reason=f"the peer closed the WebSocket with {protocol.close_rcvd}")
+                raise PeerClosedInError(reason=str(protocol.close_rcvd))
             if protocol.close_rcvd is not None or protocol.state is State.CLOSED:
                 return b""
             # A flood of small frames must leave others their turn.
