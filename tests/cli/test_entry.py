@@ -295,7 +295,24 @@ def test_a_closed_stdin_is_not_an_empty_one(
 
 
 @pytest.mark.parametrize(
-    "words", [["put", ""], ["ls", "--store", ""], ["ls", "--lake", ""], ["init", ""], ["export", ""]]
+    "words",
+    [
+        ["put", ""],
+        ["ls", "--store", ""],
+        ["ls", "--lake", ""],
+        ["init", ""],
+        ["export", ""],
+        ["history", "--lake", ""],
+        ["history", "--inbox", ""],
+        ["preview", "--peer-store", ""],
+        ["eval", "rules", "--report", ""],
+        ["lake", "init", ""],
+        ["lake", "ingest", "", "--lake", "L"],
+        ["lake", "ingest", "in", "--lake", "L", "--report", ""],
+        ["lake", "converge", "", "L"],
+        ["lake", "converge", "L", ""],
+        ["lake", "converge", "L", "M", "--report", ""],
+    ],
 )
 def test_an_empty_path_is_not_the_current_folder(lace: Run, home: Path, words: list[str]) -> None:
     (home / "note.txt").write_text("one")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_count
+from lace.cli.grammar import Usage, parse_count, parse_path
 from lace.cli.lakes import add_lake_of_rules, evaluating
 from lace.cli.output import Output, count
 from lace.cli.rulefiles import (
@@ -41,7 +41,7 @@ def _arguments(parser: ArgumentParser) -> None:
     add_facts(parser)
     add_limits(parser)
     add_lake_of_rules(parser).add_argument(
-        "--report", metavar="FILE", help="write how it was evaluated as a page of HTML"
+        "--report", metavar="FILE", type=parse_path, help="write how it was evaluated as a page of HTML"
     )
 
 

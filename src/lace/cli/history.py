@@ -63,7 +63,10 @@ def add_noted(parser: ArgumentParser) -> None:
         help="the notes of `lace sync --send-only FILE` (else: those beside the store)",
     )  # fmt: skip
     lake = parser.add_argument_group("a lake in place of a store")
-    lake.add_argument("--lake", metavar="PATH", help="the exchanges of this lake, over a wire or by converge")
+    lake.add_argument(
+        "--lake", metavar="PATH", type=parse_path,
+        help="the exchanges of this lake, over a wire or by converge",
+    )  # fmt: skip
     add_inbox(lake)
 
 

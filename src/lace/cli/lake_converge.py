@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_count
+from lace.cli.grammar import Usage, parse_count, parse_path
 from lace.cli.lakes import add_inbox, add_spark, start_spark
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import chosen_peer, load_policy
@@ -32,8 +32,8 @@ _DOING = {
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("left", metavar="A", help="a lake, or a lace")
-    parser.add_argument("right", metavar="B", help="another one")
+    parser.add_argument("left", metavar="A", type=parse_path, help="a lake, or a lace")
+    parser.add_argument("right", metavar="B", type=parse_path, help="another one")
     parser.add_argument("--policy", metavar="FILE", help="the policy of both sides")
     for side in ("a", "b"):
         name = side.upper()
@@ -46,7 +46,9 @@ def _arguments(parser: ArgumentParser) -> None:
         "--loops", metavar="N", type=parse_count, help="stop after so many loops, if it has not ended (64)"
     )
     parser.add_argument("--dry-run", action="store_true", help="compare, say what would move, move nothing")
-    parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
+    parser.add_argument(
+        "--report", metavar="FILE", type=parse_path, help="write the report as a page of HTML too"
+    )
     parser.add_argument(
         "--no-spark", action="store_true", help="work in this process: quicker for what fits into memory"
     )

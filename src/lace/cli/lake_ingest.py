@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_size
+from lace.cli.grammar import Usage, parse_path, parse_size
 from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, start_spark
 from lace.cli.output import Output, count
 from lace.cli.progress import progress_bar
@@ -27,7 +27,7 @@ _COMMITTING = "it was about to commit: `lace lake history` tells whether it did"
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "sources", metavar="SOURCE", nargs="+",
+        "sources", metavar="SOURCE", nargs="+", type=parse_path,
         help="files of stored records, folders of them, exports, captures, stores, other lakes",
     )  # fmt: skip
     add_its_lake(parser)
@@ -51,7 +51,9 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 where anything was rejected, now or before"
     )
-    parser.add_argument("--report", metavar="FILE", help="write the report as a page of HTML too")
+    parser.add_argument(
+        "--report", metavar="FILE", type=parse_path, help="write the report as a page of HTML too"
+    )
     parser.add_argument(
         "--split-bytes", metavar="SIZE", type=parse_size, help="cut files into tasks of this size"
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
+from lace.cli.grammar import parse_path
 
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "folder", metavar="FOLDER", help="a folder that is empty or not there, or a URL of HDFS"
-    )
+        "folder", metavar="FOLDER", type=parse_path,
+        help="a folder that is empty or not there, or a URL of HDFS",
+    )  # fmt: skip
 
 
 def _run(call: Call) -> int:

@@ -71,7 +71,7 @@ def add_inbox(
     text: str = "a folder of this machine in which what arrives waits, for a lake that is not on its disks",
 ) -> None:
     """Add the option that says where what arrives for a lake waits, and where its exchanges are noted."""
-    parser.add_argument("--inbox", metavar="FOLDER", help=text)
+    parser.add_argument("--inbox", metavar="FOLDER", type=parse_path, help=text)
 
 
 def add_its_lake(parser: ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import parse_count
+from lace.cli.grammar import parse_count, parse_path
 from lace.cli.lakes import add_lake_of_policies
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import (
@@ -38,6 +38,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--peer-store",
         metavar="PATH",
+        type=parse_path,
         help="the peer's lace, or its lake if that is small, where it is at hand: what it would advertise",
     )
     which = parser.add_mutually_exclusive_group()
