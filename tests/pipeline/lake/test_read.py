@@ -120,3 +120,15 @@ def test_one_flipped_bit_in_the_data_is_told(lake: Lake, wide: DataFile) -> None
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         with pytest.raises(BadDataFile):
             read(lake, wide, "", "~~")
+
+
+def test_a_page_that_arrow_passes_over_is_told(lake: Lake, wide: DataFile) -> None:
+    path = Path(lake.where, wide.path)
+    whole = path.read_bytes()
+    assert whole[4:6] == b"\x15\x00", "a file begins with the header of a page of data, kind 0"
+    path.write_bytes(whole[:5] + b"\x20" + whole[6:])  # kind 16, which there is not
+    with pytest.raises(BadDataFile, match="a page was passed over"):
+        read(lake, wide, "", "~~")
+    for chosen in (None, ds.field("id") > "P.1", ds.field("id").is_valid()):
+        with pytest.raises(BadDataFile, match="a page was passed over"):
+            list(read_where(lake.folder, wide, ["id"], chosen))
