@@ -78,7 +78,10 @@ def test_erased_records_are_gone_and_forgotten_ones_may_be_allowed(waters: Run) 
     assert waters("lake", "allow", gone[:12], "--lake", "L", "--json").values[0]["allowed"] == [gone]
     assert waters("lake", "allow", gone, "--lake", "L").code == 1
     absent = waters("lake", "erase", gone, "--lake", "L")
-    assert (absent.code, absent.out) == (1, "no such record is there, and nothing was changed; version 4\n")
+    assert (absent.code, absent.out) == (
+        1,
+        "no such record is in the tables, and nothing was changed; version 4\n",
+    )
     kept_out = waters("lake", "erase", gone, "--lake", "L", "--forget")
     assert (kept_out.code, "refused from now on; version 5" in kept_out.out) == (0, True)
     assert "Older versions" not in absent.out + kept_out.out

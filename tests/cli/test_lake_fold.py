@@ -19,7 +19,7 @@ from tests.porcelain.talking import OPEN, notes, stocked
 
 pytest.importorskip("pyarrow", reason="the spark extra is not installed")
 
-from lace.pipeline import count_waiting, open_lake
+from lace.pipeline import LakePeer, count_waiting, open_lake
 from tests.pipeline.lakes import lake_of
 
 
@@ -69,6 +69,22 @@ def test_a_lake_syncs_and_follows(waters: Run, home: Path) -> None:
     (sending,) = why.values[0]["sendings"]
     assert (sending["worth"], sending["words"]) == ("as it was", [])
     assert waters("why-sent", "//u//later//later/1", "--lake", "L").code == 1
+
+
+def test_erasing_tells_what_waits_in_the_inbox(waters: Run, home: Path) -> None:
+    (record,) = notes("came", 1)
+    peer = LakePeer(open_lake(home / "L"))
+    peer.put(record)
+    peer.close()
+    absent = waters("lake", "erase", record.id, "--lake", "L")
+    assert (absent.code, absent.out) == (
+        1,
+        "no such record is in the tables, and nothing was changed; version 1\n",
+    )
+    assert "1 record in the inbox; `lace lake fold` puts them into the tables" in absent.err
+    assert waters("lake", "erase", record.id, "--lake", "L", "--json").values[0]["waiting"] == 1
+    assert waters("lake", "fold", "--lake", "L").code == 0
+    assert waters("lake", "erase", record.id, "--lake", "L", "--json").values[0]["erased"] == [record.id]
 
 
 def serve(home: Path) -> tuple[subprocess.Popen[str], str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from lace.cli.command import Call, Command
-from lace.cli.lakes import add_its_lake, add_spark, open_its_lake, spark_if_asked
+from lace.cli.lakes import add_inbox, add_its_lake, add_spark, count_inbox, open_its_lake, spark_if_asked
 from lace.cli.output import count
 
 
 def _erase_arguments(parser: ArgumentParser) -> None:
     _records(parser, "ids, beginnings of ids, or //group//app//name for the newest")
     parser.add_argument("--forget", action="store_true", help="and let ingest refuse them from now on")
+    add_inbox(parser)
     add_spark(parser, "work on Spark there (else: in this process)")
 
 
@@ -30,6 +31,8 @@ def _erase(call: Call) -> int:
 
     args = call.args
     lake = open_its_lake(call)
+    # Before anything is erased: what is folded meanwhile is in the tables then.
+    waiting = count_inbox(lake, call.out, args.inbox)
     with Lace(LakeStore(lake)) as lace:
         ids = [lace.find(each) for each in args.records]
     done = erase(lake, ids, forget=args.forget, session=spark_if_asked(call))
@@ -38,13 +41,16 @@ def _erase(call: Call) -> int:
         line += " Older versions hold them until `lace lake vacuum` removes those: in a week, or now with"
         line += " --older-than 0s"
     else:
-        line = "no such record is there"
+        line = "no such record is in the tables"
         line += " and it is refused from now on" if args.forget else ", and nothing was changed"
         line += f"; version {done.snapshot.version}"
     call.out.result(
         line,
-        {"erased": list(done.ids), "version": done.snapshot.version, "forgotten": bool(args.forget)},
-    )
+        {
+            "erased": list(done.ids), "version": done.snapshot.version, "forgotten": bool(args.forget),
+            "waiting": waiting,
+        },
+    )  # fmt: skip
     return 0 if done.ids or args.forget else 1
 
 
@@ -67,6 +73,7 @@ ERASE = Command(
     "erase",
     "take records out of a lake, and their facts",
     "They come back when a source that holds them is ingested again, unless they are forgotten too. "
+    "What waits in the inbox is not erased: `lace lake fold` puts it into the tables first. "
     "The exit code is 1 where none of them was there.",
     (
         "lace lake init waters",
