@@ -18,6 +18,7 @@ from lace.pipeline import (
     ConvergeSide,
     Lake,
     LakeParty,
+    allow,
     converge,
     create_lake,
     erase,
@@ -193,22 +194,59 @@ def test_a_dry_run_writes_nothing_into_lakes(tmp_path: Path, summarized: bool) -
 
 
 @pytest.mark.req("050-164")
-def test_what_was_forgotten_or_is_no_record_is_rejected_and_not_asked_for_again(tmp_path: Path) -> None:
+def test_what_is_no_record_is_rejected_and_not_asked_for_again(tmp_path: Path) -> None:
     left, right = lake_of(tmp_path / "a", RECORDS), lake_of(tmp_path / "b", [])
-    erase(right, [RECORDS[4].id], forget=True)
     damage(left, RECORDS[5].id)
     report = converge(*both(left, right), now=NOW)
     assert report.complete
-    assert dict(report.sides[1].rejections) == {"interlace/not-let-in": 1, "record/hash-mismatch": 1}
-    assert report.sides[1].received == len(RECORDS) - 2
+    assert dict(report.sides[1].rejections) == {"record/hash-mismatch": 1}
+    assert report.sides[1].received == len(RECORDS) - 1
     assert [each.asked[1] for each in report.loops] == [len(RECORDS), 0]
     (row,) = right.snapshot().dataset("rejects").to_table().to_pylist()
     assert row["code"] == "record/hash-mismatch"
     assert row["source"].startswith("exchange ")
     store = SqliteStore(tmp_path / "store.sqlite")
-    store.forget([RECORDS[4].id])
     report = converge(party(left, 0, ALL, EXPOSE_ALL), party(store, 1, ALL, EXPOSE_ALL), now=NOW)
-    assert dict(report.sides[1].rejections) == {"interlace/not-let-in": 1, "record/hash-mismatch": 1}
+    assert dict(report.sides[1].rejections) == {"record/hash-mismatch": 1}
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["lake", "store"])
+def test_what_was_forgotten_is_not_asked_for_until_it_is_allowed(tmp_path: Path, kind: str) -> None:
+    left, gone = lake_of(tmp_path / "a", RECORDS), [RECORDS[4].id]
+    store = SqliteStore(tmp_path / "store.sqlite")
+    right = lake_of(tmp_path / "b", [])
+    if kind == "lake":
+        erase(right, gone, forget=True)
+    else:
+        store.forget(gone)
+    parties = party(left, 0, ALL, EXPOSE_ALL), party(right if kind == "lake" else store, 1, ALL, EXPOSE_ALL)
+    would = converge(*parties, now=NOW, dry_run=True)
+    report = converge(*parties, now=NOW)
+    for each in (would, report):
+        assert (each.sides[0].sent, each.loops[0].asked) == (len(RECORDS) - 1, (0, len(RECORDS) - 1))
+    assert report.complete
+    assert report.sides[1].rejections == {}
+    assert converge(*parties, now=NOW).sides[0].bytes_sent == 0
+    if kind == "lake":
+        allow(right, gone)
+    else:
+        store.allow(gone)
+    assert converge(*parties, now=NOW).sides[1].received == 1
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["lake", "store"])
+def test_what_is_forgotten_on_its_way_is_rejected_and_not_asked_for_again(tmp_path: Path, kind: str) -> None:
+    left, gone = lake_of(tmp_path / "a", RECORDS), [RECORDS[4].id]
+    store = SqliteStore(tmp_path / "store.sqlite")
+    right = lake_of(tmp_path / "b", [])
+    parties = party(left, 0, ALL, EXPOSE_ALL), party(right if kind == "lake" else store, 1, ALL, EXPOSE_ALL)
+    meddle = at("move", 1, lambda: erase(right, gone, forget=True) if kind == "lake" else store.forget(gone))
+    report = converge(*parties, now=NOW, progress=meddle)
+    assert report.complete
+    assert dict(report.sides[1].rejections) == {"interlace/not-let-in": 1}
+    assert [each.asked[1] for each in report.loops] == [len(RECORDS), 0]
     store.close()
 
 

@@ -3,7 +3,8 @@
 Rules of this file:
 1. 050: "A side may request record P only when MayRequest(P) and Advertised(P, S_peer) and not Have(P)".
 2. 050: "do not send P unless MaySend(P) and Have(P) are true at send time".
-3. Limits cut a list in the order of its payloads, as a live sender and a live asker do.
+3. What was forgotten is not asked for: its bytes would come for nothing. A live asker leaves it out too.
+4. Limits cut a list in the order of its payloads, as a live sender and a live asker do.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class PickJob:
     staged: str
     ranges: int
     missing: Mapping[int, IdList]
+    forgotten: tuple[DataFile, ...]
+    """What the receiver lets in no more."""
 
 
 def pick(job: PickJob, at: int, ids: pa.Array) -> IdList | None:
@@ -47,9 +50,19 @@ def pick(job: PickJob, at: int, ids: pa.Array) -> IdList | None:
     missing = job.missing.get(at)
     if missing is None or not len(ids):
         return None
+    low, high = bounds(at, job.ranges)
     found = missing.read()
     wanted = in_order(found.filter(among(found, ids)))
-    return write_list(job.receiver, job.staged, at, *bounds(at, job.ranges), wanted)
+    kept_out = _ids(job.receiver, job.forgotten, low, high)
+    return write_list(
+        job.receiver, job.staged, at, low, high, wanted.filter(pc.invert(among(wanted, kept_out)))
+    )
+
+
+def _ids(folder: Folder, files: tuple[DataFile, ...], low: str, high: str, *, exact: bool = True) -> pa.Array:
+    """Return the column of ids of a table in a range; others too, where it need not be exact."""
+    batches = [each.column(0) for each in read_rows(folder, files, low, high, ["id"], exact=exact)]
+    return pa.concat_arrays(batches) if batches else pa.array([], pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +89,7 @@ def serve(job: ServeJob, at: int, ids: pa.Array) -> Answered:
     if asked is None:
         return Answered(None, None)
     wanted = in_order(asked.read())
-    batches = list(read_rows(job.sender, job.records, asked.low, asked.high, ["id"]))
-    held = pa.concat_arrays([each.column(0) for each in batches]) if batches else pa.array([], pa.string())
+    held = _ids(job.sender, job.records, asked.low, asked.high)
     yes = pc.and_(among(wanted, ids), among(wanted, held))
     parts = (wanted.filter(yes), wanted.filter(pc.invert(yes)))
     return Answered(
@@ -97,8 +109,7 @@ class HeldJob:
 def find_held(job: HeldJob, sent: IdList) -> IdList | None:
     """Return what of a list is there."""
     wanted = sent.read()
-    batches = list(read_rows(job.receiver, job.records, sent.low, sent.high, ["id"], exact=False))
-    there = pa.concat_arrays([each.column(0) for each in batches]) if batches else pa.array([], pa.string())
+    there = _ids(job.receiver, job.records, sent.low, sent.high, exact=False)
     found = wanted.filter(among(wanted, there))
     return write_list(job.receiver, job.staged, sent.at, sent.low, sent.high, found)
 

@@ -3,7 +3,8 @@
 Rules of this file:
 1. A side is pinned to a version; what is committed later is seen when it is pinned again.
 2. What arrives becomes part of it in one commit a loop, named by the exchange and the loop.
-3. A mirror is scratch. It holds what the store holds, validated on the way, and goes with its side.
+3. A mirror is scratch. It holds what the store holds, validated on the way, keeps out what the store keeps
+   out, and goes with its side.
 4. A side of a dry run is only read; what is set down meanwhile is scratch too.
 """
 
@@ -22,7 +23,7 @@ from lace.interlace import NotLetIn, NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.run import ingest
 from lace.pipeline.lake.beside import BesideFolder
-from lace.pipeline.lake.erase import erase
+from lace.pipeline.lake.erase import allow, erase
 from lace.pipeline.lake.folder import LocalFolder
 from lace.pipeline.lake.lake import Lake, create_lake
 from lace.pipeline.lake.snapshot import Snapshot
@@ -122,6 +123,7 @@ class StoreSide(LakeSide):
         self._limits = limits
         self._folder = Path(tempfile.mkdtemp(prefix="lace-mirror-"))
         self._seen: Version | None = None
+        self._kept_out: frozenset[RecordId] = frozenset()
         super().__init__(create_lake(self._folder / "lake"), session, cancel)
 
     @property
@@ -131,6 +133,11 @@ class StoreSide(LakeSide):
 
     def latest(self) -> Snapshot:
         """Bring the mirror up to date, and return its newest version."""
+        # What is allowed again changes no version of a store, so it is asked each time.
+        kept_out = frozenset(self._store.forgotten())
+        erase(self.lake, kept_out - self._kept_out, forget=True, session=self._session)
+        allow(self.lake, self._kept_out - kept_out)
+        self._kept_out = kept_out
         version = self._store.version()
         if version != self._seen:
             if self._seen is not None:

@@ -250,7 +250,8 @@ class Steps:
         if not missing:
             return ()
         chosen = peer.decider.may_request(peer.pinned, peer.runtime)
-        job = PickJob(peer.side.lake.folder, self.staged, self.ranges, missing)
+        forgotten = peer.pinned.of("forgotten")
+        job = PickJob(peer.side.lake.folder, self.staged, self.ranges, missing, forgotten)
         lists = peer.decider.spread(chosen, self.ranges, partial(pick, job), "the requests")
         return first_of(
             [each for each in lists if each is not None], peer.party.settings.local.request_records
