@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from lace.pipeline.lake.faults import BadManifest, NoSuchVersion
@@ -52,8 +52,10 @@ def vacuum(
     commits = lake.folder.list(COMMITS)
     made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
     versions = sorted(made)
+    # A commit was made after all before it, also where a clock that was set back puts it elsewhere.
+    known = dict(zip(versions, accumulate((made[each] for each in versions), max), strict=True))
     # Not below 0, where the clock of the disk is ahead of ours: 0 asks for whatever is not the newest.
-    ages = {version: max(0.0, now - made[following]) for version, following in pairwise(versions)}
+    ages = {version: max(0.0, now - known[following]) for version, following in pairwise(versions)}
     newest = set(versions[-max(1, keep) :])
     gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
     # Read before anything is removed: a damaged manifest among those that stay stops everything.
