@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -277,6 +278,22 @@ def test_a_store_is_ingested_by_its_numbers_and_later_from_where_it_was(
         assert numbers(report)[:2] == (1, 0)
         assert ingest(lake, [store]).skipped == 1
     assert raws(lake).keys() == {record.id for record in [*MANY, make_blob(b"later")]}
+
+
+def test_a_store_that_was_put_back_and_went_another_way_is_read_anew(lake: Lake, tmp_path: Path) -> None:
+    path, copy = tmp_path / "store.sqlite", tmp_path / "copy.sqlite"
+    with SqliteStore(path) as store:
+        store.put_many(MANY[:10])
+    shutil.copy(path, copy)
+    with SqliteStore(path) as store:
+        store.put_many(MANY[10:20])
+    assert numbers(ingest(lake, [path]))[:2] == (20, 0)
+    shutil.copy(copy, path)
+    for new, known in ((MANY[20:30], 10), (MANY[30:35], 0)):  # as many as there were, then more
+        with SqliteStore(path) as store:
+            store.put_many(new)
+        assert numbers(ingest(lake, [path]))[:2] == (len(new), known)
+    assert ingest(lake, [path]).skipped == 1
 
 
 def test_a_rotten_record_of_a_store_is_rejected_under_its_number(lake: Lake, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -93,6 +93,8 @@ class StoreSource:
     path: str
     generation: str
     last: int
+    mark: str
+    """What came or went last; a copy that was put in the place of the store went another way from there."""
     size: int = 0
     after: int = 0
     basis: str = ""
@@ -101,7 +103,7 @@ class StoreSource:
     @property
     def identity(self) -> str:
         """The state that is read."""
-        return f"store {self.generation} {self.last}"
+        return f"store {self.generation} {self.last} {self.mark}"
 
     def splits(self, number: int, split_bytes: int) -> list[Split]:
         """Cut the numbers for tasks."""
@@ -238,8 +240,20 @@ def _file(path: Path) -> FileSource:
 def _store(path: str | Path) -> StoreSource:
     with closing(SqliteStore(path, create=False, read_only=True)) as store:
         version = store.version()
+        mark = _mark(store, version.last)
     whole = os.path.abspath(path)
-    return StoreSource(source_name(path), whole, version.generation, version.last, os.path.getsize(whole))
+    return StoreSource(
+        source_name(path), whole, version.generation, version.last, mark, os.path.getsize(whole)
+    )
+
+
+def _mark(store: Store, number: int) -> str:
+    """Return what came or went under a number; a dash where that cannot be told."""
+    with suppress(Corrupt):  # what can be read of a damaged store is read, and the rest rejected
+        entry = next(store.log(max(0, number - 1)), None)
+        if entry is not None and entry.seq == number:
+            return entry.record_id
+    return "-"
 
 
 def _lake(lake: Lake) -> LakeSource:
@@ -282,7 +296,7 @@ def what_is_new(source: IngestSource, earlier: Iterable[str]) -> IngestSource | 
         return None
     if isinstance(source, StoreSource):
         states = _states(earlier, f"store {source.generation}", source.last)
-        return replace(source, after=states[0][0], basis=states[0][1]) if states else source
+        return _store_since(source, states) if states else source
     if isinstance(source, LakeSource):
         states = _states(earlier, f"lake {source.lake.generation}", source.version)
         return _lake_since(source, states[0]) if states else source
@@ -293,6 +307,14 @@ def stands(source: IngestSource, earlier: Iterable[str]) -> bool:
     """Tell whether what was left out of a source is still known to be in the lake."""
     basis = source.basis if isinstance(source, StoreSource | LakeSource) else ""
     return not basis or basis in earlier
+
+
+def _store_since(source: StoreSource, states: Iterable[tuple[int, str]]) -> StoreSource:
+    with closing(open_store(source)) as store:
+        for last, identity in states:
+            if identity.split(" ")[3:] == [_mark(store, last)]:
+                return replace(source, after=last, basis=identity)
+    return source  # what was read then is not what stands there now
 
 
 def _lake_since(source: LakeSource, state: tuple[int, str]) -> LakeSource:
