@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lace.datalog import parse_program
-from lace.facts import GATED
+from lace.datalog import evaluate, parse_program
+from lace.facts import GATED, Fact
+from lace.policy import Decision, Lowered
 from lace.policy.scope import scope_rules
-from tests.policy.sides import ALL, EXPOSE_ALL, expose, policy, record, snapshot
+from tests.policy.sides import ALICE, ALL, EXPOSE_ALL, expose, policy, record, snapshot
 
 TEXT = (
     "SelectHave(P) :- Have(P), Member(P), not Field(P,'App',_,'x'), Cardinality(Member(_),'<','3').\n"
@@ -45,22 +46,31 @@ def test_each_rule_remembers_what_it_was() -> None:
     }
 
 
+def decide(ours: str, theirs: str, facts: list[Fact], advertised: list[Fact]) -> Decision:
+    """Decide as ever, and by one program of both operands, in which only their names are apart."""
+    side = policy(ours, theirs, expose(EXPOSE_ALL))
+    decision = side.evaluate(snapshot(facts, advertised=advertised))
+    gates = [("CanQueryRecord", ALICE, each) for each in decision.view.records or ()]
+    together = evaluate(Lowered(side.plan, 0).flat(ALICE), [*facts, *advertised, *gates])
+    assert decision.may_send == {fact[1] for fact in together if fact[0] == "MaySend"}
+    assert decision.may_request == {fact[1] for fact in together if fact[0] == "MayRequest"}
+    return decision
+
+
 @pytest.mark.req("040-012", "040-013", "040-058")
 def test_helpers_of_one_name_in_both_operands_do_not_mix() -> None:
     ours = "SelectHave(P) :- Have(P), Member(P).\nMember(P) :- Field(P,'App',_,'a')."
     theirs = "SelectHave(P) :- Have(P), Member(P).\nMember(P) :- Field(P,'Name',_,'n')."
     tail = "\nSelectAdvertised(P,S) :- Advertised(P,S)."
-    side = policy(ours + tail, theirs + tail, expose(EXPOSE_ALL))
     facts = record("p", "X", App="a", Name="n") + record("q", "X", App="a") + record("r", "X", Name="n")
-    decision = side.evaluate(snapshot(facts))
+    decision = decide(ours + tail, theirs + tail, facts, [])
     assert [decision.selected(index)[0] for index in (0, 1)] == [[("p",), ("q",)], [("p",), ("r",)]]
     assert decision.may_send == {"p"}
 
 
+@pytest.mark.req("040-013", "040-058")
 def test_a_helper_that_only_the_other_operand_defines_is_empty() -> None:
     ours = f"{ALL}\nSecret(P) :- Field(P,'Group',_,'Y')."
     theirs = "SelectHave(P) :- Have(P), Secret(P).\nSelectAdvertised(P,S) :- Advertised(P,S), Secret(_)."
-    decision = policy(ours, theirs, expose(EXPOSE_ALL)).evaluate(
-        snapshot(record("p", "Y"), advertised=[("Advertised", "q", "V")])
-    )
+    decision = decide(ours, theirs, record("p", "Y"), [("Advertised", "q", "V")])
     assert (decision.may_send, decision.may_request) == (frozenset(), frozenset())
