@@ -10,16 +10,14 @@ from lace.datalog import InvalidLacegram
 from lace.policy import (
     ActivePolicy,
     Constraint,
-    Exposure,
     Kind,
     NothingToPresent,
     compose_selectors,
     make_plan,
-    read_expose,
     read_module,
     read_restriction,
 )
-from tests.policy.sides import ALICE, ALL, BOB, EXPOSE_ALL, EXPOSE_X, expose, policy, record, snapshot
+from tests.policy.sides import ALICE, ALL, BOB, EXPOSE_ALL, advertise, expose, policy, record, snapshot
 
 TAIL = "\nSelectAdvertised(P,S) :- Advertised(P,S)."
 STORAGE = read_module("SelectHave(P) :- In(P).\nIn(P) :- Field(P,'Group',_,'X')." + TAIL)
@@ -76,20 +74,33 @@ def test_composition_stays_within_the_limits_of_an_operand() -> None:
 
 @pytest.mark.req("040-020")
 def test_a_local_policy_holds_all_six_kinds() -> None:
+    """Each of them holds back one record that no other does."""
+
+    def without(field: str) -> str:
+        return f"Have(P), not Field(P,'{field}',_,_)."
+
     active = ActivePolicy(
+        [
+            Constraint(
+                read_module(f"SelectHave(P) :- {without(each.value)}{TAIL}"),
+                each,
+                frozenset({ALICE}) if each is Kind.PEER else None,
+            )
+            for each in Kind
+        ],
+        expose(f"AllowQueryRecord(V,P) :- _Viewer(V), {without('expose')}"),
         (
-            Constraint(STORAGE, Kind.STORAGE),
-            Constraint(APPLICATION, Kind.APPLICATION),
-            Constraint(PEER, Kind.PEER, frozenset({ALICE})),
-            Constraint(read_module(ALL), Kind.TEMPORARY),
+            read_restriction(f"AllowSend(P) :- {without('send')}", "send"),
+            read_restriction("AllowRequest(P,S) :- Advertised(P,S), Peer(S).", "request"),
         ),
-        Exposure((read_expose(EXPOSE_X),)),
-        (read_restriction("AllowSend(P) :- Have(P), TransportEncrypted().", "send"),),
     )
-    side = policy(str(active.operand(ALICE).module), ALL, active.exposure, restrictions=active.restrictions)
-    assert side.evaluate(snapshot(FACTS)).may_send == set()
-    assert side.evaluate(snapshot(FACTS, [("TransportEncrypted",)])).may_send == {"p"}
-    assert {each.kind for each in active.constraints} == set(Kind)
+    kinds = ("storage", "application", "peer", "temporary", "expose", "send")
+    facts = [fact for each in ("free", *kinds) for fact in record(each, "X", **{each: "x"})]
+    now = snapshot(facts, [("Peer", ALICE)], [*advertise("theirs", ALICE), *advertise("others", BOB)])
+    for peer, sent in ((ALICE, {"free"}), (BOB, {"free", "peer"})):
+        local = str(active.operand(peer).module)
+        decision = policy(local, ALL, active.exposure, restrictions=active.restrictions).evaluate(now)
+        assert (decision.may_send, decision.may_request) == (sent, {"theirs"})
 
 
 def test_a_peers_constraint_is_for_that_peer() -> None:
