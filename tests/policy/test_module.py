@@ -111,13 +111,16 @@ def test_an_operand_over_the_limits_is_refused_before_it_is_evaluated() -> None:
     assert len(read_module(ALL + "".join(f"\nX{n}(P) :- Have(P)." for n in range(254))).program.rules) == 256
 
 
-@pytest.mark.req("040-047")
+@pytest.mark.req("040-047", "040-098")
 def test_a_received_module_is_canonical_or_refused() -> None:
     canonical = str(read_module(ALL)).encode()
     assert receive_module(canonical) == read_module(ALL)
     for spoiled in (canonical + b"\n", canonical.replace(b" :- ", b":-"), ALL.encode()):
         with pytest.raises(NotCanonicalModule):
             receive_module(spoiled)
+    for note in (b"# why", b'#:json {"why":"because"}'):
+        with pytest.raises(InvalidLacegram):
+            receive_module(note + b"\n" + canonical)
     with pytest.raises(MissingExport):
         receive_module(b"SelectHave(P) :- Have(P).")
 

@@ -31,7 +31,7 @@ REJECTED = load_vectors("plan")["transcript_reject"]
 FIRST = PLANS[0]["transcript"]
 
 
-@pytest.mark.req("040-040", "040-042", "040-077", "040-081", "040-082", "040-087")
+@pytest.mark.req("040-040", "040-042", "040-073", "040-077", "040-081", "040-082", "040-087")
 @pytest.mark.parametrize("case", PLANS, ids=[f"{at} {case['name']}" for at, case in enumerate(PLANS)])
 def test_every_golden_plan_comes_out(case: dict[str, object]) -> None:
     operands: list[dict[str, str]] = case["operands"]  # type: ignore[assignment]
@@ -107,6 +107,19 @@ def test_constant_field_names_of_both_operands_are_required_once_each() -> None:
     assert str(plan.transcript).count("ExchangePlanRequireAdvertisedField('Group')") == 1
 
 
+@pytest.mark.req("040-077")
+def test_lines_are_sorted_as_lines_and_not_as_names() -> None:
+    """A name is followed by a quote, and a blank sorts before that."""
+    found = with_rule("X(P) :- AdvertisedField(P,_,'App',_,_), AdvertisedField(P,_,'App 2',_,_).")
+    assert found.fields.names == ("App", "App 2")
+    first, *lines = str(found).split("\n")
+    assert first.startswith("ExchangePlanProfile(")
+    assert lines == sorted(lines, key=str.encode)
+    required = [line for line in lines if line.startswith("ExchangePlanRequireAdvertisedField(")]
+    assert [line.partition("(")[2] for line in required] == ["'App 2')", "'App')"]
+    assert parse_transcript(str(found)) == found
+
+
 @pytest.mark.req("040-084", "040-085", "040-093")
 @pytest.mark.parametrize(
     "atom",
@@ -162,6 +175,7 @@ def test_nothing_but_canonical_text_is_a_transcript(spoil: object) -> None:
         parse_transcript(spoil(FIRST))  # type: ignore[operator]
 
 
+@pytest.mark.req("040-076")
 def test_bytes_that_are_no_text_are_no_transcript() -> None:
     for raw in (b"\xff", "ExchangePlanProfile('e\u0301')".encode()):
         with pytest.raises(NotATranscript):
