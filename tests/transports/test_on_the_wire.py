@@ -9,7 +9,7 @@ import pytest
 from lace.policy import read_restriction
 from lace.record import make_plex, make_seal
 from lace.text import parse_tai
-from tests.interlace.pair import ALL
+from tests.interlace.pair import ALL, EXPOSE_ALL
 from tests.strategies import AUX, SECRETS
 from tests.transports.ends import LEFT, RIGHT, ids, make_end
 from tests.transports.hurried import hurry
@@ -52,6 +52,41 @@ def test_only_what_both_operands_select_is_exchanged_and_nothing_else_is_sent() 
     decisions = [end.side.host.decision for end in ends]
     assert set(zero.sent_hashes) <= decisions[0].may_send
     assert decisions[1].may_send == {both.id}
+
+
+@pytest.mark.req("040-061")
+def test_what_only_one_operand_selects_of_what_is_advertised_is_not_asked_for() -> None:
+    have, _ = ALL.split("\n")
+    both, only_left, only_right = plex("u", "ding"), plex("u", "dong"), plex("x", "ding")
+    left, right = (f"{have}\n{by_field(*each).splitlines()[1]}" for each in (("Group", "u"), ("App", "ding")))
+    (zero, one), said, ends = run(
+        [both, only_left, only_right], [], more=({"policy": left}, {"policy": right})
+    )
+    assert zero.complete
+    assert ends[0].side.host.decision.may_send == {both.id, only_left.id, only_right.id}
+    assert [line for line in said[1] if name_of(line) == b"MayRequest"] == [
+        f"MayRequest('{both.id}')".encode()
+    ]
+    assert set(one.received_hashes) == {both.id}
+
+
+@pytest.mark.req("040-095")
+def test_which_fields_are_advertised_and_which_records_rules_may_see_are_two_things() -> None:
+    records = {group: plex(group, "ding") for group in "uv"}
+    only_u = "AllowQueryRecord(V,P) :- _Viewer(V), Field(P,'Group',_,'u')."
+    views, schemas = {}, {}
+    for expose, shown in ((EXPOSE_ALL, "uv"), (only_u, "u")):
+        for every in (False, True):
+            ours = {"policy": by_field("App", "ding"), "expose": expose, "all_fields": every}
+            _, said, ends = run([*records.values()], [], more=(ours, {**ours, "expose": EXPOSE_ALL}))
+            claimed = {line.split(b"'")[5] for line in said[0] if name_of(line) == b"AdvertisedField"}
+            schemas[shown, every] = claimed
+            views[shown, every] = ends[0].side.host.decision.view.records
+    for shown, every in views:
+        assert views[shown, every] == {records[group].id for group in shown}
+        assert schemas[shown, every] == schemas["uv", every]
+    assert schemas["u", False] == {b"App"}
+    assert schemas["u", True] > {b"App", b"Group", b"Name"}
 
 
 @pytest.mark.req("040-071")
