@@ -69,7 +69,7 @@ def test_nothing_is_wrong_when_nobody_meddles() -> None:
     assert pair.ids(0) == pair.ids(1)
 
 
-@pytest.mark.req("050-188", "050-204")
+@pytest.mark.req("050-188", "050-204", "040-037")
 def test_a_peer_that_is_somebody_else_is_refused() -> None:
     link = Link(transport="unix:/x", peer=SECRETS[1].verifier)
     pair, result = run(settings=({"secret": SECRETS[0]}, {"link": link}))

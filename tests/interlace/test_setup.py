@@ -103,7 +103,7 @@ def test_a_setup_block_is_one_selector_operand(change: Any) -> None:
     assert refused(run(meddle=change_nth(0, change))) == "interlace/setup"
 
 
-@pytest.mark.req("050-095", "050-012")
+@pytest.mark.req("050-095", "050-012", "040-032", "040-035")
 @pytest.mark.parametrize("claims", ["local", "verifier", "other"])
 def test_an_origin_that_is_not_the_computed_one_is_refused(claims: str) -> None:
     own = run().sides[1].machine.exchange.epoch.setup[0][3]

@@ -77,7 +77,7 @@ def golden_result(decision: Decision) -> dict[str, Any]:
     }
 
 
-@pytest.mark.req("040-023", "040-006")
+@pytest.mark.req("040-006", "040-008", "040-009", "040-023")
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_every_golden_view_comes_out(case: dict[str, Any]) -> None:
     # The golden records are made-up names, loaded into a database as a store would.

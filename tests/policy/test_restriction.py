@@ -43,6 +43,7 @@ def test_restrictions_meet_and_each_touches_its_own_predicate() -> None:
     assert decision.may_request == {"r", "s"}
 
 
+@pytest.mark.req("040-070")
 def test_a_restriction_narrows_and_never_adds() -> None:
     wide = read_restriction("AllowSend(P) :- Have(P).\nAllowSend('nothing like it') :- true.", "send")
     free = policy(ALL, ALL, expose(EXPOSE_ALL)).evaluate(snapshot(FACTS)).may_send

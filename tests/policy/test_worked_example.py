@@ -6,7 +6,7 @@ import pytest
 
 from lace.policy import LocalPolicy, Views
 from lace.text import Verifier
-from tests.policy.sides import ALICE, BOB, advertise, expose, plan_of, record, snapshot
+from tests.policy.sides import ALICE, ALL, BOB, advertise, expose, plan_of, record, snapshot
 
 EXPOSE_X_TO_ALICE = f"AllowQueryRecord('{ALICE}',P) :- Have(P), Field(P,'Group',_,'X')."
 EXPOSE_X_TO_BOB = f"AllowQueryRecord('{BOB}',P) :- Have(P), Field(P,'Group',_,'X')."
@@ -40,6 +40,10 @@ def test_the_view_holds_group_x_alone(index: int, zero: str, one: str, exposure:
     decision = side(index, zero, one, exposure).evaluate(snapshot(SHARED + PRIVATE))
     assert decision.view.records == {"x"}
     assert decision.may_send == {"x"}
+    # Rules that want everything get no more of it.
+    greedy = [ALL if each is CURIOUS else each for each in (zero, one)]
+    seen = side(index, *greedy, exposure).evaluate(snapshot(SHARED + PRIVATE))
+    assert seen.selected(1 - index)[0] == [("x",)]
 
 
 @pytest.mark.req("040-104")
