@@ -95,6 +95,9 @@ def test_all_forms_give_the_same_facts() -> None:
         have, advertised = decision.selected(1 - side.side)
         assert {fact[1:] for fact in apart if fact[0] == "SelectHave"} == set(have)
         assert {fact[1:] for fact in apart if fact[0] == "SelectAdvertised"} == set(advertised)
+        ours = evaluate(parse_program(local, "selector"), [*pair.right, *runtime, *pair.advertised])
+        both = {fact[1] for fact in apart & ours if fact[0] == "SelectHave"}
+        assert decision.may_send == (both if ("TransportEncrypted",) in runtime else set())
 
 
 @pytest.mark.req("040-090")
