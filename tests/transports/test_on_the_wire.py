@@ -189,6 +189,33 @@ def test_a_schema_that_the_plan_cannot_work_with_ends_the_negotiation(change: st
     assert len(one.received_hashes) == 1
 
 
+@pytest.mark.req("020-004", "020-005")
+def test_a_claim_about_a_record_of_another_format_is_a_claim_and_nothing_more() -> None:
+    record = plex("u", "ding")
+    foreign = record.id.removesuffix("H3") + "H9"
+
+    def change(side: int, line: bytes) -> bytes:
+        return line.replace(record.id.encode(), foreign.encode()) if side == 0 else line
+
+    listing = {"partitions": False}
+    (_, one), said, ends = run([record], [], change, more=(listing, listing))
+    assert one.complete
+    assert ends[1].side.host.decision.may_request == {foreign}
+    assert b"MayRequest" not in map(name_of, said[1])
+    assert ids(ends[1].side.host.store) == set()
+
+
+@pytest.mark.req("020-051")
+def test_whoever_proved_nothing_sees_nothing_of_what_is_exposed_to_somebody() -> None:
+    record = plex("u", "ding")
+    to_one = f"AllowQueryRecord('{SECRETS[1].verifier}',P) :- Have(P)."
+    ours = {"expose": to_one, "secret": SECRETS[0]}
+    for theirs, seen in (({}, set()), ({"secret": SECRETS[1]}, {record.id})):
+        _, _, ends = run([record], [], more=(ours, theirs))
+        assert ends[0].side.host.decision.view.records == seen
+        assert ids(ends[1].side.host.store) == seen
+
+
 @pytest.mark.req("020-079")
 def test_who_knows_a_hash_learns_whether_we_have_it() -> None:
     known = {"partitions": False}
