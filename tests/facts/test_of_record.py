@@ -160,7 +160,7 @@ class TestIndexes:
 
     @pytest.mark.req("020-027")
     def test_indexes_are_decimal_without_leading_zeros(self) -> None:
-        plex = with_headers(*[("Tag", f"v{n}") for n in range(12)])
+        plex = with_headers(("Note", "x"), *[("Tag", f"v{n}") for n in range(12)])
         assert fields(plex, "Tag") == [(str(n), f"v{n}") for n in range(12)]
         assert fields(plex, "Tag")[10][0] == "10"
 

@@ -38,6 +38,7 @@ def facts_of(records: list[Record]) -> Counter[Fact]:
     return Counter([fact for record in records for fact in facts_of_record(record)])
 
 
+@pytest.mark.req("020-009", "020-010", "020-011", "020-012", "020-029", "020-030", "020-031", "020-033")
 @given(record_lists())
 def test_a_segment_says_what_its_records_say(records: list[Record]) -> None:
     segment = segment_of(records, 7)

@@ -72,6 +72,14 @@ def test_a_link_shows_its_target_whether_or_not_that_is_queryable() -> None:
     assert ("Have", "q") not in seen(showing("p"))
 
 
+@pytest.mark.req("020-077")
+def test_an_inner_hash_can_be_read_although_its_record_is_hidden() -> None:
+    inner = [("Have", "b"), ("BlobHash", "y", "b"), ("Have", "y")]
+    shown = seen(showing("p"), [*STORE, *inner])
+    assert {("BlobHash", "p", "b"), ("PlexHash", "p", "y")} <= shown
+    assert shown.isdisjoint(inner)
+
+
 @pytest.mark.req("020-075", "020-076")
 def test_no_fact_of_a_record_is_there_without_its_gate() -> None:
     for view in (showing(), showing("p"), showing("p", "q")):

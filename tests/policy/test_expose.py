@@ -178,6 +178,7 @@ def test_only_so_many_viewers_are_watched() -> None:
     assert again is not first
 
 
+@pytest.mark.req("020-041")
 def test_given_views_show_nobody_else_anything() -> None:
     given_view = query_view("me", ALICE, [("CanQueryRecord", ALICE, "x")])
     views = GivenViews(given_view)

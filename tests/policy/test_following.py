@@ -173,6 +173,7 @@ def test_a_derived_relation_is_handed_over_whole() -> None:
     assert ("r",) not in handed
 
 
+@pytest.mark.req("020-044")
 def test_a_snapshot_holds_the_version_of_its_moment() -> None:
     database = Database(names("p"))
     first = Snapshot(database)
