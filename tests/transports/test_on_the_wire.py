@@ -133,6 +133,51 @@ def test_what_is_exposed_to_whom_is_never_sent() -> None:
     assert b"_Viewer" not in everything
 
 
+X_ALONE = by_field("Group", "X")
+TO_ALICE = f"AllowQueryRecord('{SECRETS[0].verifier}',P) :- Have(P)"
+ALICE, BOB = ({"policy": X_ALONE, "secret": secret} for secret in SECRETS[:2])
+
+
+@pytest.mark.req("040-103", "040-104")
+def test_a_bait_tells_nothing_about_a_group_that_is_not_exposed() -> None:
+    shown, private, bait = plex("X", "ding"), plex("Y", "ding"), plex("X", "bait")
+    curious = {**ALICE, "policy": X_ALONE.removesuffix(".") + ", Field(_,'Group',_,'Y')."}
+    for exposed, asked in ((", Field(P,'Group',_,'X').", []), (".", [f"MayRequest('{bait.id}')".encode()])):
+        bob = {**BOB, "expose": TO_ALICE + exposed}
+        _, said, ends = run([bait], [shown, private], more=(curious, bob))
+        assert [line for line in said[1] if name_of(line) == b"MayRequest"] == asked
+        hidden = {shown.id, private.id} - ends[1].side.host.decision.view.records
+        assert hidden == (set() if asked else {private.id})
+
+
+@pytest.mark.req("040-105")
+def test_bobs_own_rules_use_what_he_exposes_to_nobody() -> None:
+    shown, private = plex("X", "ding"), plex("Y", "ding")
+    have, advertised = X_ALONE.split("\n")
+    own = f"{have.removesuffix('.')}, Field(_,'Group',_,'Y').\n{advertised}"
+    bob = {**BOB, "policy": own, "expose": f"{TO_ALICE}, Field(P,'Group',_,'X')."}
+    for records, sent in (([shown], set()), ([shown, private], {shown.id})):
+        _, _, ends = run([], records, more=(ALICE, bob))
+        assert ids(ends[0].side.host.store) == sent
+
+
+@pytest.mark.req("020-052")
+def test_each_sides_rules_see_everything_at_home_and_what_is_exposed_abroad() -> None:
+    a1, a2, b1, b2 = (plex(*each.split()) for each in ("X a", "Y a", "X b", "Y b"))
+    alice, bob = (
+        {"secret": us, "expose": f"AllowQueryRecord('{them.verifier}',P) :- Field(P,'Group',_,'X')."}
+        for us, them in (SECRETS[:2], SECRETS[1::-1])
+    )
+    _, _, ends = run([a1, a2], [b1, b2], more=(alice, bob))
+    seen = [
+        {values[0] for values in end.side.host.decision.selected(author)[0]}
+        for end in ends
+        for author in (0, 1)
+    ]
+    both = {a1.id, b1.id}
+    assert seen == [both | {a2.id}, both, both, both | {b2.id}]
+
+
 @pytest.mark.req("040-043")
 def test_an_opaque_label_is_nobody_and_nothing_is_remembered_under_it() -> None:
     cursors: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
