@@ -261,6 +261,21 @@ def test_whoever_proved_nothing_sees_nothing_of_what_is_exposed_to_somebody() ->
         assert ids(ends[1].side.host.store) == seen
 
 
+@pytest.mark.req("040-094", "050-194")
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(("letter", "most"), [("n", 1000), ("'", 500), ("é", 500)])
+def test_a_plan_with_a_field_that_no_hello_can_name_is_refused_and_no_fault_of_ours(
+    letter: str, most: int, side: int
+) -> None:
+    for size, code in ((most, None), (most + 1, "interlace/plan")):
+        name = (letter * size).replace("'", "\\'")
+        policies = [{"policy": ALL}, {"policy": by_field(name, "u")}]
+        results, said, _ = run([plex("u", "ding")], [], more=(policies[side], policies[1 - side]))
+        error = results[side].error
+        assert (error and error.code) == code
+        assert (b"HelloExchangePlan" in map(name_of, said[side])) == (code is None)
+
+
 @pytest.mark.req("020-079")
 def test_who_knows_a_hash_learns_whether_we_have_it() -> None:
     known = {"partitions": False}

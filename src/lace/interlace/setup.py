@@ -16,11 +16,13 @@ from functools import lru_cache
 from typing import Final
 
 from lace.errors import LacegramError, PolicyError, RemoteProtocolError, TextError
-from lace.facts import Fact
+from lace.facts import Fact, write_fact_line
 from lace.interlace.blocks import EXCHANGE_OPERAND, SETUP_NONCE
+from lace.interlace.claims import LINE_BYTES
 from lace.interlace.events import Output, ResourceReceived, SendBlock, SendResource, SetupBlock
 from lace.interlace.limits import ExchangeLimit, OperandTooLong
 from lace.interlace.state import Epoch, Exchange
+from lace.interlace.terms import OFFERED_FIELD
 from lace.policy import (
     ExchangePlan,
     Module,
@@ -158,9 +160,21 @@ def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:
         raise OriginRefused(reason=str(error)) from error
     except PolicyError as error:
         raise PlanNotCompiled(reason=str(error)) from error
+    _check_fields(plan)
     epoch.peer_setup = block.facts
     epoch.plan = plan
     return plan
+
+
+def _check_fields(plan: ExchangePlan) -> None:
+    """Refuse a plan that needs a field which no hello can offer, since its line would be too long."""
+    for name in plan.fields.names:
+        size = len(write_fact_line((OFFERED_FIELD, name)).encode())
+        if size > LINE_BYTES:
+            raise PlanNotCompiled(
+                reason=f"the field {name[:40]!r}… is required, and what offers it is a line of {size} bytes,"
+                f" over the limit of {LINE_BYTES}"
+            )
 
 
 def _read(block: SetupBlock) -> tuple[str, str, str, str]:

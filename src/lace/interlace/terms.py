@@ -39,9 +39,10 @@ _SHOWN: Final = 20
 _SHOWN_CHARS: Final = 40
 """So many names are shown in an error, and so much of each."""
 
+OFFERED_FIELD: Final = "HelloAdvertisedField"
 SHAPES: Final = {
     "HelloExchangePlan": 1, "HelloSigner": 1, "HelloProof": 1, "HelloTAI": 1, "HelloTickInterval": 1,
-    "HelloRecordFormat": 1, "HelloAdvertisedField": 1, "HelloAllAdvertisedFields": 0, "HelloLimit": 2,
+    "HelloRecordFormat": 1, OFFERED_FIELD: 1, "HelloAllAdvertisedFields": 0, "HelloLimit": 2,
 }  # fmt: skip
 
 
@@ -106,7 +107,7 @@ class Offer:
         if self.fields is None:
             block.append(("HelloAllAdvertisedFields",))
         else:
-            block += [("HelloAdvertisedField", name) for name in sorted(self.fields)]
+            block += [(OFFERED_FIELD, name) for name in sorted(self.fields)]
         block += [("HelloLimit", name, str(value)) for name, value in sorted(self.limits.items())]
         if self.partition_start is not None:
             block.append(("HelloLimit", PARTITION_START, str(self.partition_start)))
@@ -154,7 +155,7 @@ def read_hello(facts: Iterable[Fact]) -> Offer:
     for each in formats:
         if _FORMAT.fullmatch(each) is None:
             raise MalformedHello(reason=f"{each[:20]!r} is no record format")
-    names = frozenset(each[0] for each in found["HelloAdvertisedField"])
+    names = frozenset(each[0] for each in found[OFFERED_FIELD])
     limits, start = _limits(found["HelloLimit"])
     return Offer(
         plan=plan,
