@@ -202,6 +202,7 @@ def test_a_line_that_stands_there_twice_is_not_canonical() -> None:
             parse_transcript(FIRST.replace(each, f"{each}\n{each}"))
 
 
+@pytest.mark.req("040-078", "040-079")
 def test_other_lowerings_and_profiles_are_refused() -> None:
     with pytest.raises(UnknownLowering):
         parse_transcript(FIRST.replace("standard-v1", "standard-v2"))
