@@ -105,6 +105,7 @@ def test_a_view_shows_record_facts_and_nothing_else() -> None:
     assert [list(source.iterate(*p)) for p in (("Peer", 1), ("Have", 2), ("Advertised", 2))] == [[], [], []]
 
 
+@pytest.mark.req("020-046")
 def test_only_the_two_makers_make_a_view() -> None:
     with pytest.raises(NotAView):
         View("me", None, None)

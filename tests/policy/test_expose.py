@@ -115,8 +115,8 @@ def test_the_owner_decides_and_can_decide_otherwise() -> None:
 @pytest.mark.req("040-018")
 def test_what_is_selected_can_be_exposed_when_asked_for() -> None:
     selector = read_module(
-        "SelectHave(P) :- Have(P), In(P), not Field(P,'Group',_,'Y').\nIn(P) :- Field(P,'Group',_,'X').\n"
-        "SelectAdvertised(P,S) :- Advertised(P,S)."
+        "SelectHave(P) :- Have(P), In(P), not Field(P,'Group',_,'Y').\nIn(P) :- Of(P,'X').\n"
+        "Of(P,G) :- Field(P,'Group',_,G).\nSelectAdvertised(P,S) :- Advertised(P,S)."
     )
     selected = expose_selected(selector)
     assert records(Exposure((selected,))) == {"x"}
