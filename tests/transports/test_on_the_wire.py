@@ -261,6 +261,11 @@ def test_whoever_proved_nothing_sees_nothing_of_what_is_exposed_to_somebody() ->
         assert ids(ends[1].side.host.store) == seen
 
 
+def codes_of(results: Any) -> set[str | None]:
+    """Return why two sides ended, without what one says that hears of it from the other first."""
+    return {result.error and result.error.code for result in results} - {"interlace/peer-lost"}
+
+
 @pytest.mark.req("040-094", "050-194")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize(("letter", "most"), [("n", 1000), ("'", 500), ("é", 500)])
@@ -271,9 +276,24 @@ def test_a_plan_with_a_field_that_no_hello_can_name_is_refused_and_no_fault_of_o
         name = (letter * size).replace("'", "\\'")
         policies = [{"policy": ALL}, {"policy": by_field(name, "u")}]
         results, said, _ = run([plex("u", "ding")], [], more=(policies[side], policies[1 - side]))
-        error = results[side].error
-        assert (error and error.code) == code
+        assert codes_of(results) == {code}
         assert (b"HelloExchangePlan" in map(name_of, said[side])) == (code is None)
+
+
+@pytest.mark.req("050-194")
+@pytest.mark.parametrize(("names", "size"), [(4083, 6), (3000, 300)], ids=["lines", "bytes"])
+def test_a_plan_that_no_resource_can_carry_is_refused(names: int, size: int) -> None:
+    """Each operand can be carried; what both require together is a line too many, or too many bytes."""
+
+    def reading(first: int, last: int) -> str:
+        atoms = [f"AdvertisedField(P,_,'{number:0{size}}',_,_)" for number in range(first, last)]
+        rules = [", ".join(atoms[at : at + 20]) for at in range(0, len(atoms), 20)]
+        return ALL + "".join(f"\nX(P) :- {each}." for each in rules)
+
+    for more, code in ((0, None), (1 if size < 10 else 200, "interlace/plan")):
+        policies = {"policy": reading(0, names // 2)}, {"policy": reading(names // 2, names + more)}
+        results, _, _ = run([plex("u", "ding")], [], more=policies)
+        assert codes_of(results) == {code}
 
 
 @pytest.mark.req("020-079")

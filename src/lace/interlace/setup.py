@@ -20,7 +20,7 @@ from lace.facts import Fact, write_fact_line
 from lace.interlace.blocks import EXCHANGE_OPERAND, SETUP_NONCE
 from lace.interlace.claims import LINE_BYTES
 from lace.interlace.events import Output, ResourceReceived, SendBlock, SendResource, SetupBlock
-from lace.interlace.limits import ExchangeLimit, OperandTooLong
+from lace.interlace.limits import MEBIBYTE, ExchangeLimit, OperandTooLong
 from lace.interlace.state import Epoch, Exchange
 from lace.interlace.terms import OFFERED_FIELD
 from lace.policy import (
@@ -41,6 +41,8 @@ LACEGRAM: Final = "lacegram"
 EXCHANGE_PLAN: Final = "exchange-plan"
 SELECTOR: Final = "selector"
 _NONCE = re.compile(r"[0-9A-Z_a-z~]{22}", re.ASCII)
+PLAN_LINES: Final = 4096
+"""060: "Max resource text lines | 4096 per resource", and a plan is sent as one, of at most 1 MiB."""
 _SMALL: Final = 16 * 1024
 _KEPT: Final = 64
 """So many texts of up to so many bytes are kept as they were read: the same peers come again and again."""
@@ -160,14 +162,20 @@ def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:
         raise OriginRefused(reason=str(error)) from error
     except PolicyError as error:
         raise PlanNotCompiled(reason=str(error)) from error
-    _check_fields(plan)
+    _check_carried(plan)
     epoch.peer_setup = block.facts
     epoch.plan = plan
     return plan
 
 
-def _check_fields(plan: ExchangePlan) -> None:
-    """Refuse a plan that needs a field which no hello can offer, since its line would be too long."""
+def _check_carried(plan: ExchangePlan) -> None:
+    """Refuse a plan that no stream carries, or that needs a field which no hello can offer."""
+    text = str(plan.transcript)
+    lines, size = text.count("\n") + 1, len(text.encode())
+    if lines > PLAN_LINES or size > MEBIBYTE:
+        raise PlanNotCompiled(
+            reason=f"it would be {lines} lines of {size} bytes, and is at most {PLAN_LINES} of {MEBIBYTE}"
+        )
     for name in plan.fields.names:
         size = len(write_fact_line((OFFERED_FIELD, name)).encode())
         if size > LINE_BYTES:
