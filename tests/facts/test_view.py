@@ -124,6 +124,7 @@ def test_a_view_does_not_change() -> None:
         showing("p").records = None
 
 
+@pytest.mark.req("020-053")
 def test_a_view_is_made_of_gate_facts_alone() -> None:
     with pytest.raises(NotAView):
         query_view("me", "you", [("AllowQueryRecord", "you", "p")])
@@ -141,6 +142,7 @@ class Held:
         return ["p", "q"] if first == "you" else []
 
 
+@pytest.mark.req("020-053")
 def test_a_view_keeps_what_is_queryable_as_an_engine_holds_it() -> None:
     view = query_view("me", "you", Held(CAN_QUERY_RECORD))
     assert view == showing("p", "q")
