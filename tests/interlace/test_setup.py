@@ -226,6 +226,7 @@ def test_a_signer_without_a_valid_proof_is_refused(change: Any) -> None:
         meddle=change_block("HelloSigner", change),
     )
     assert refused(pair) == "interlace/signer"
+    assert pair.sides[1].host.decision is None, "nothing is evaluated for whom nothing proves"
 
 
 def test_the_golden_signer_without_a_proof_is_refused() -> None:
