@@ -96,11 +96,13 @@ def test_a_stricter_lowering_sends_and_asks_for_less_and_is_not_told() -> None:
         read_restriction("AllowSend(P) :- Have(P), not Field(P,'App',_,'mine').", "send"),
         read_restriction("AllowRequest(P,S) :- AdvertisedField(P,S,'App',_,'ding').", "request"),
     )
-    policy = {"policy": f"{ALL}\nAsked(P,S) :- AdvertisedField(P,S,'App',_,_)."}
+    never = plex("u", "never")  # which restrictions allow, and nobody selects
+    selected = ALL.replace("Have(P).", "Have(P), not Field(P,'App',_,'never').")
+    policy = {"policy": f"{selected}\nAsked(P,S) :- AdvertisedField(P,S,'App',_,_)."}
     plans = []
     for restrictions, sent, got in (((), {ours, held}, {theirs, unwanted}), (stricter, {ours}, {theirs})):
         strict = {**policy, "host": {"restrictions": restrictions}}
-        (zero, one), said, ends = run([ours, held], [theirs, unwanted], more=(strict, policy))
+        (zero, one), said, ends = run([ours, held, never], [theirs, unwanted], more=(strict, policy))
         assert zero.complete
         assert set(zero.sent_hashes) == set(one.received_hashes) == {each.id for each in sent}
         assert set(zero.received_hashes) == {each.id for each in got}
