@@ -85,6 +85,8 @@ class KnownFacts:
         """Tell whether a fact was supplied."""
         if predicate not in self._whole:
             return any(True for _ in self.lookup(predicate, values))
+        if not self._supplied:
+            return False
         supplied = self._supplied.get(predicate)
         return supplied is not None and tuple(map(self._dictionary.find, values)) in supplied
 
@@ -122,6 +124,8 @@ class KnownFacts:
             row_of = sorted(range(len(order)), key=order.__getitem__)
             constants = tuple(text for text in template if text is not None)
             plain = row_of == list(range(len(places)))
+            if plain and table.arity == 1:
+                return lambda values: (values,) if table.holds((find(values[0]),), size) else ()
 
             def present(values: Values) -> Iterable[Values]:
                 key = (*map(find, values), *rest)

@@ -363,10 +363,9 @@ class Table:
 
     def number(self, row: Row) -> int | None:
         """Return the number of a row."""
-        if row in self._tail:
-            return self._tail[row]
-        if self.base == 0:
-            return None
+        last = self._tail.get(row)
+        if last is not None or self.base == 0:
+            return last
         if self.arity == 1:
             return self._number_of(row[0])
         if not self._keys().contains_row(row):
@@ -386,8 +385,8 @@ class Table:
             new = self.columns(self._listed)[0]
             self._listing[new] = np.arange(self._listed, self.size, dtype=np.int32)
             self._listed = self.size
-        number: int = self._listing.item(value) if 0 <= value < len(self._listing) else -1
-        return None if number < 0 else number
+        number = self._listing.item(value) if 0 <= value < len(self._listing) else -1
+        return number if number >= 0 else None
 
     def matching(self, places: tuple[int, ...], key: Row, size: int) -> Iterator[Row]:
         """Yield those of the first `size` rows that hold the values of a key at some places."""
