@@ -70,6 +70,7 @@ def test_a_block_of_no_facts_is_the_end_of_a_phase() -> None:
         (("A", 5), "no text"),
         (("A", None), "no text"),
         ((5, "x"), "a name is text"),
+        ((None, "x"), "a name is text"),
         ((), "begins with its predicate"),
         (("A", "x" * 1020), "over the limit of 1024"),
         (("A", "'" * 511), "over the limit of 1024"),

@@ -236,8 +236,8 @@ def _write_plain(facts: list[Fact], limits: StreamLimits) -> bytes | None:
     """Write facts at a stroke that are ASCII without quotes and backslashes, as most are; None for others."""
     try:
         if len(names := {fact[0] for fact in facts}) == 1 and min(map(len, facts)) > 1:
-            [name] = names
-            text = f"{name}('" + f"')\n{name}('".join(map("','".join, map(_values, facts))) + "')\n"
+            start = names.pop() + "('"
+            text = start + f"')\n{start}".join(map("','".join, map(_values, facts))) + "')\n"
         else:
             text = "".join(
                 [
