@@ -7,6 +7,7 @@ import errno
 import logging
 import re
 import socket
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -66,9 +67,10 @@ def test_a_handshake_that_does_not_come_to_an_end_is_ended(scheme: str, says: by
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("scheme", ["ws", "wss"])
 def test_who_is_still_shaking_hands_when_a_server_closes_is_let_go_and_who_is_in_stays(
-    scheme: str, secure: Options
+    scheme: str, begun: bool, secure: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = Options(connect_seconds=3600, tls=secure.tls)
 
@@ -77,10 +79,20 @@ def test_who_is_still_shaking_hands_when_a_server_closes_is_let_go_and_who_is_in
             address = server.addresses[0]
             async with connect(address, secure) as guest:
                 assert await guest.read() == b"welcome"
+                adopt = server.adopt
+
+                def adopt_and_close(serving: Coroutine[Any, Any, None], host: str | None = None) -> None:
+                    adopt(serving, host)
+                    server.close()
+
+                if not begun:
+                    monkeypatch.setattr(server, "adopt", adopt_and_close)
                 reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
-                while server.open < 2:
-                    await asyncio.sleep(0.001)
-                server.close()
+                if begun:
+                    while server.open < 2:
+                        await asyncio.sleep(0.001)
+                    await asyncio.sleep(0.01)
+                    server.close()
                 with suppress(ConnectionResetError):
                     assert await reader.read() == b""
                 writer.close()

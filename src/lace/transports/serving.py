@@ -46,6 +46,7 @@ class Server:
         self._open: set[asyncio.Task[None]] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         """Those who are still in their handshakes."""
+        self._closed = False
         self._hosts: Counter[str] = Counter()
         self._prepare: Prepare = lambda options: lambda: None
 
@@ -93,6 +94,7 @@ class Server:
 
     def close(self) -> None:
         """Let nobody in any more, nor who is still in a handshake; who is connected stays."""
+        self._closed = True
         for task in (*self._accepting, *self._greeted):
             task.cancel()
         for listener in self._listeners:
@@ -132,6 +134,9 @@ class Server:
             await asyncio.sleep(0)
 
     async def _serve(self, sock: socket.socket, greet: Greet, remote: str) -> None:
+        if self._closed:  # by then this had not begun, and could not be cancelled
+            sock.close()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._greeted.add(task)
