@@ -12,16 +12,17 @@ Rules of this file:
 from __future__ import annotations
 
 from lace.errors import PolicyError, RemoteProtocolError
+from lace.facts import write_fact_line
 from lace.interlace.blocks import SETUP_NONCE
-from lace.interlace.claims import Schema
+from lace.interlace.claims import LINE_BYTES, Schema
 from lace.interlace.events import HelloBlock, Moment, Output, PlanAgreed, SendBlock, SendResource
 from lace.interlace.limits import PARTITION_SUMMARIES
 from lace.interlace.own import OwnAdvertisements
 from lace.interlace.peer import PeerAdvertisements
 from lace.interlace.proof import canonical_setup, is_proof, make_proof, proof_digest
-from lace.interlace.setup import EXCHANGE_PLAN
+from lace.interlace.setup import EXCHANGE_PLAN, PlanNotCompiled
 from lace.interlace.state import Agreed, Exchange
-from lace.interlace.terms import Offer, PlanMismatch, negotiate, read_hello
+from lace.interlace.terms import OFFERED_FIELD, Offer, PlanMismatch, negotiate, read_hello
 from lace.interlace.tick import Ticks, reads_ticks
 from lace.policy import ExchangePlan
 from lace.text import Verifier, link_id
@@ -87,6 +88,13 @@ def _fields(exchange: Exchange, plan: ExchangePlan) -> Schema:
     settings = exchange.settings
     if settings.all_fields or plan.fields.every or settings.more_fields is None:
         return None
+    for name in plan.fields.names:
+        size = len(write_fact_line((OFFERED_FIELD, name)).encode())
+        if size > LINE_BYTES:
+            raise PlanNotCompiled(
+                reason=f"the field {name[:40]!r}… is required, and what offers it is a line of {size} bytes,"
+                f" over the limit of {LINE_BYTES}"
+            )
     return frozenset(plan.fields.names) | settings.more_fields
 
 

@@ -16,13 +16,11 @@ from functools import lru_cache
 from typing import Final
 
 from lace.errors import LacegramError, PolicyError, RemoteProtocolError, TextError
-from lace.facts import Fact, write_fact_line
+from lace.facts import Fact
 from lace.interlace.blocks import EXCHANGE_OPERAND, SETUP_NONCE
-from lace.interlace.claims import LINE_BYTES
 from lace.interlace.events import Output, ResourceReceived, SendBlock, SendResource, SetupBlock
 from lace.interlace.limits import MEBIBYTE, ExchangeLimit, OperandTooLong
 from lace.interlace.state import Epoch, Exchange
-from lace.interlace.terms import OFFERED_FIELD
 from lace.policy import (
     ExchangePlan,
     Module,
@@ -169,20 +167,13 @@ def receive_setup(exchange: Exchange, block: SetupBlock) -> ExchangePlan:
 
 
 def _check_carried(plan: ExchangePlan) -> None:
-    """Refuse a plan that no stream carries, or that needs a field which no hello can offer."""
+    """Refuse a plan that no stream carries."""
     text = str(plan.transcript)
     lines, size = text.count("\n") + 1, len(text.encode())
     if lines > PLAN_LINES or size > MEBIBYTE:
         raise PlanNotCompiled(
             reason=f"it would be {lines} lines of {size} bytes, and is at most {PLAN_LINES} of {MEBIBYTE}"
         )
-    for name in plan.fields.names:
-        size = len(write_fact_line((OFFERED_FIELD, name)).encode())
-        if size > LINE_BYTES:
-            raise PlanNotCompiled(
-                reason=f"the field {name[:40]!r}… is required, and what offers it is a line of {size} bytes,"
-                f" over the limit of {LINE_BYTES}"
-            )
 
 
 def _read(block: SetupBlock) -> tuple[str, str, str, str]:
