@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -33,6 +34,8 @@ from lace.text import digest, encode
 
 ENDS_BYTES: Final = 64 * 1024
 """How much of each end of a file its identity covers; what is in between is told by size and time."""
+MARKED: Final = 1024
+"""So many entries of a store's log, the last ones of a state, tell whether it is that state."""
 STORE_STEP: Final = 50_000
 """Numbers of a store for one task."""
 LACE_STORE: Final = ".lace/store.sqlite"
@@ -94,7 +97,7 @@ class StoreSource:
     generation: str
     last: int
     mark: str
-    """What came or went last; a copy that was put in the place of the store went another way from there."""
+    """A hash of what came and went last; a copy that was put in the place of the store went another way."""
     size: int = 0
     after: int = 0
     basis: str = ""
@@ -248,11 +251,14 @@ def _store(path: str | Path) -> StoreSource:
 
 
 def _mark(store: Store, number: int) -> str:
-    """Return what came or went under a number; a dash where that cannot be told."""
+    """Return a hash of what came and went up to a number; a dash where that cannot be told.
+
+    Not of the last one alone: what is there again after a copy was put back may end with the same record.
+    """
     with suppress(Corrupt):  # what can be read of a damaged store is read, and the rest rejected
-        entry = next(store.log(max(0, number - 1)), None)
-        if entry is not None and entry.seq == number:
-            return entry.record_id
+        log = takewhile(lambda entry: entry.seq <= number, store.log(max(0, number - MARKED)))
+        said = [f"{type(entry).__name__} {entry.seq} {entry.record_id}" for entry in log]
+        return encode(digest("\n".join(said).encode()))
     return "-"
 
 
