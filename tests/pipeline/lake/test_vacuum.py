@@ -68,6 +68,15 @@ def test_what_was_the_newest_version_until_now_is_not_old(lake: Lake) -> None:
     assert vacuum(lake).kept == (3,)
 
 
+def test_a_clock_that_was_ahead_keeps_no_version_for_good(lake: Lake) -> None:
+    for n in range(4):
+        fill(lake, samples(n, n + 1), f"batch {n}")
+    for version in lake.versions():
+        age(lake, manifest_path(version), (-300 if version == 2 else 40 - version) * DAY)
+    assert vacuum(lake, dry_run=True, older_than=38 * DAY).versions == (0,), "2 was made before 3"
+    assert vacuum(lake).kept == (4,)
+
+
 def test_a_clock_that_was_behind_makes_no_version_old(lake: Lake) -> None:
     fill(lake, samples(0, 10), "one")
     read = fill(lake, samples(10, 20), "two")

@@ -52,7 +52,11 @@ def vacuum(
     commits = lake.folder.list(COMMITS)
     made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
     versions = sorted(made)
-    # A commit was made after all before it, also where a clock that was set back puts it elsewhere.
+    following = now
+    for version in reversed(versions):
+        # A clock that was ahead: it was made before the next one at the latest.
+        made[version] = following = made[version] if made[version] <= now else following
+    # And after all before it, also where a clock that was behind puts it elsewhere.
     known = dict(zip(versions, accumulate((made[each] for each in versions), max), strict=True))
     # Not below 0, where the clock of the disk is ahead of ours: 0 asks for whatever is not the newest.
     ages = {version: max(0.0, now - known[following]) for version, following in pairwise(versions)}
