@@ -84,7 +84,10 @@ def test_erasing_tells_what_waits_in_the_inbox(waters: Run, home: Path) -> None:
     assert "1 record in the inbox; `lace lake fold` puts them into the tables" in absent.err
     assert waters("lake", "erase", record.id, "--lake", "L", "--json").values[0]["waiting"] == 1
     assert waters("lake", "fold", "--lake", "L").code == 0
-    assert waters("lake", "erase", record.id, "--lake", "L", "--json").values[0]["erased"] == [record.id]
+    (home / "L" / "inbox" / "inbox.sqlite").write_bytes(b"no inbox")
+    erased = waters("lake", "erase", record.id, "--lake", "L", "--json")
+    assert (erased.values[0]["erased"], erased.values[0]["waiting"]) == ([record.id], None)
+    assert "what waits in the inbox cannot be told" in erased.err
 
 
 def serve(home: Path) -> tuple[subprocess.Popen[str], str]:
