@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lace.errors import LaceError, RecordError
+from lace.errors import LaceError, RecordError, TextError
 from lace.interlace import NotLetIn, NotRequested
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.run import ingest
@@ -30,7 +30,7 @@ from lace.pipeline.lake.snapshot import Snapshot
 from lace.pipeline.store import name_version
 from lace.record import Record, RecordLimits, parse_record
 from lace.stores import Removed, SqliteStore, Stored, Version
-from lace.text import RecordId
+from lace.text import RecordId, parse_record_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,6 +108,15 @@ class ReadSide(LakeSide):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+def _is_ours(record_id: str) -> bool:
+    """Tell whether a lake could hold a record; a store keeps out ids of other formats, too."""
+    try:
+        parse_record_id(record_id)
+    except TextError:
+        return False
+    return True
+
+
 class StoreSide(LakeSide):
     """A sqlite store."""
 
@@ -134,7 +143,7 @@ class StoreSide(LakeSide):
     def latest(self) -> Snapshot:
         """Bring the mirror up to date, and return its newest version."""
         # What is allowed again changes no version of a store, so it is asked each time.
-        kept_out = frozenset(self._store.forgotten())
+        kept_out = frozenset(filter(_is_ours, self._store.forgotten()))
         erase(self.lake, kept_out - self._kept_out, forget=True, session=self._session)
         allow(self.lake, self._kept_out - kept_out)
         self._kept_out = kept_out
