@@ -40,7 +40,7 @@ demo: $(VENV)/.spark  ## run the main job in a folder of its own
 
 test: $(VENV)/.dev    ## run every test but the long campaigns, and write build/ledger.json
 	@mkdir -p build && rm -f build/ledger.json
-	$(BIN)/python -m pytest -m 'not slow' --numprocesses 3
+	$(BIN)/python -m pytest -m 'not slow' --numprocesses 4
 
 coverage: $(VENV)/.dev ## the tests without Spark, and which lines they reach
 	@rm -f .coverage .coverage.*
