@@ -5,8 +5,8 @@ brings. What starts a Spark of its own is a piece too, so that there are never m
 goes wherever there is room, a test function at a time: handing out ten thousand cases one by one keeps one
 more process busy.
 
-There are two workers more than there are cores: the one with the Spark, and tests of processes, mostly wait. With
-three, two cores were busy for two thirds of the time.
+There are two workers more than there are cores: the one with the Spark, and tests of processes, mostly wait.
+With three, two cores were busy for two thirds of the time.
 """
 
 from __future__ import annotations
