@@ -77,9 +77,9 @@ def test_a_block_of_no_facts_is_the_end_of_a_phase() -> None:
     ],
 )
 def test_a_fact_that_no_peer_would_read_is_our_mistake(fact: tuple[str, ...], reason: str) -> None:
-    for given in ([("B",), fact], [fact]):
+    for written in ([("B",), fact], [fact]):
         with pytest.raises(CannotWrite, match=reason):
-            make_fact_block(given)
+            make_fact_block(written)
     assert make_fact_block([("A", "x" * 1019)])
 
 
