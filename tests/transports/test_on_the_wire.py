@@ -280,6 +280,9 @@ def test_a_plan_with_a_field_that_no_hello_can_name_is_refused_and_no_fault_of_o
         results, said, _ = run([plex("u", "ding")], [], more=(policies[side], policies[1 - side]))
         assert codes_of(results) == {code}
         assert (b"HelloExchangePlan" in map(name_of, said[side])) == (code is None)
+        # Who offers all fields names none.
+        results, _, _ = run([plex("u", "ding")], [], more=[{**each, "all_fields": True} for each in policies])
+        assert codes_of(results) == {None}
 
 
 @pytest.mark.req("050-194")
