@@ -80,6 +80,8 @@ def test_a_clock_that_was_ahead_keeps_no_version_for_good(lake: Lake) -> None:
 def test_a_clock_that_was_behind_makes_no_version_old(lake: Lake) -> None:
     fill(lake, samples(0, 10), "one")
     read = fill(lake, samples(10, 20), "two")
+    for version in lake.versions():
+        age(lake, manifest_path(version), 30 * DAY)
     rows = everything(read)
     optimize(lake)
     os.utime(Path(lake.where, manifest_path(3)), (0, 0))  # as of a machine that has just started

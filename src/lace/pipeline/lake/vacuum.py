@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from math import inf
 from typing import Final
 
 from lace.pipeline.lake.faults import BadManifest, NoSuchVersion
@@ -52,14 +53,8 @@ def vacuum(
     commits = lake.folder.list(COMMITS)
     made = {v: e.modified for e in commits if (v := manifest_version(e.path)) is not None}
     versions = sorted(made)
-    following = now
-    for version in reversed(versions):
-        # A clock that was ahead: it was made before the next one at the latest.
-        made[version] = following = made[version] if made[version] <= now else following
-    # And after all before it, also where a clock that was behind puts it elsewhere.
-    known = dict(zip(versions, accumulate((made[each] for each in versions), max), strict=True))
-    # Not below 0, where the clock of the disk is ahead of ours: 0 asks for whatever is not the newest.
-    ages = {version: max(0.0, now - known[following]) for version, following in pairwise(versions)}
+    latest = _latest_times(made, now)
+    ages = {version: now - latest[following] for version, following in pairwise(versions)}
     newest = set(versions[-max(1, keep) :])
     gone = tuple(v for v in versions if v not in newest and ages[v] >= older_than)
     # Read before anything is removed: a damaged manifest among those that stay stops everything.
@@ -79,6 +74,26 @@ def vacuum(
             lake.folder.remove(entry.path)
     kept = tuple(v for v in versions if v not in gone)
     return Vacuumed(gone, len(rest), sum(entry.size for entry in rest), kept)
+
+
+def _latest_times(made: Mapping[int, float], now: float) -> dict[int, float]:
+    """Return by when each version was made, from what the clocks of those who made them said.
+
+    A clock may have been behind, or ahead. A time that comes before that of an earlier version, or is still
+    to come, says nothing: such a version was made by the time of the next one, or by now.
+
+    >>> _latest_times({1: 10.0, 2: 0.0, 3: 30.0, 4: 99.0}, 50.0)
+    {1: 10.0, 2: 30.0, 3: 30.0, 4: 50.0}
+    """
+    said: dict[int, float] = {}
+    before = -inf
+    for version in sorted(made):
+        if before <= made[version] <= now:
+            said[version] = before = made[version]
+    latest, after = dict.fromkeys(sorted(made), now), now
+    for version in reversed(latest):
+        latest[version] = after = said.get(version, after)
+    return latest
 
 
 def _live(lake: Lake, versions: list[int]) -> set[str]:
