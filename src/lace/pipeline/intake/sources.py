@@ -29,7 +29,7 @@ from lace.pipeline.lake.faults import BadManifest, NoSuchVersion, NotALake
 from lace.pipeline.lake.lake import LAKE_FILE, Lake, open_lake
 from lace.pipeline.lake.manifest import DataFile
 from lace.pipeline.lake.snapshot import Snapshot
-from lace.stores import NotAStore, SqliteStore, Store, file_faults, find_sources
+from lace.stores import Added, NotAStore, SqliteStore, Store, file_faults, find_sources
 from lace.text import digest, encode
 
 ENDS_BYTES: Final = 64 * 1024
@@ -257,7 +257,7 @@ def _mark(store: Store, number: int) -> str:
     """
     with suppress(Corrupt):  # what can be read of a damaged store is read, and the rest rejected
         log = takewhile(lambda entry: entry.seq <= number, store.log(max(0, number - MARKED)))
-        said = [f"{type(entry).__name__} {entry.seq} {entry.record_id}" for entry in log]
+        said = [f"{'+' if isinstance(entry, Added) else '-'} {entry.seq} {entry.record_id}" for entry in log]
         return encode(digest("\n".join(said).encode()))
     return "-"
 
