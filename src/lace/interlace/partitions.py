@@ -173,9 +173,9 @@ class Partitions:
         found: dict[str, bytes] = {}
         bucket = self._buckets.get
         for record in records:
-            among = bucket(record[2:4])
-            if among is not None and record in among:
-                found[record] = among[record]
+            inside = bucket(record[2:4])
+            if inside is not None and record in inside:
+                found[record] = inside[record]
         return found
 
     def change(self, added: Mapping[str, bytes], removed: Iterable[str]) -> None:

@@ -108,7 +108,7 @@ class ReadSide(LakeSide):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _is_ours(record_id: str) -> bool:
+def _fits_lakes(record_id: str) -> bool:
     """Tell whether a lake could hold a record; a store keeps out ids of other formats, too."""
     try:
         parse_record_id(record_id)
@@ -143,7 +143,7 @@ class StoreSide(LakeSide):
     def latest(self) -> Snapshot:
         """Bring the mirror up to date, and return its newest version."""
         # What is allowed again changes no version of a store, so it is asked each time.
-        kept_out = frozenset(filter(_is_ours, self._store.forgotten()))
+        kept_out = frozenset(filter(_fits_lakes, self._store.forgotten()))
         erase(self.lake, kept_out - self._kept_out, forget=True, session=self._session)
         allow(self.lake, self._kept_out - kept_out)
         self._kept_out = kept_out
