@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -212,17 +212,30 @@ def test_what_is_no_record_is_rejected_and_not_asked_for_again(tmp_path: Path) -
     store.close()
 
 
-@pytest.mark.parametrize("kind", ["lake", "store"])
-def test_what_was_forgotten_is_not_asked_for_until_it_is_allowed(tmp_path: Path, kind: str) -> None:
-    left, gone = lake_of(tmp_path / "a", RECORDS), [RECORDS[4].id]
-    store = SqliteStore(tmp_path / "store.sqlite")
-    right = lake_of(tmp_path / "b", [])
-    if kind == "lake":
-        erase(right, gone, forget=True)
+@pytest.fixture(params=["lake", "store"])
+def asker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake | SqliteStore]:
+    """Return a side that has nothing yet."""
+    if request.param == "lake":
+        yield lake_of(tmp_path / "b", [])
+        return
+    with SqliteStore(tmp_path / "store.sqlite") as store:
+        yield store
+
+
+def forget(side: Lake | SqliteStore, record: Record) -> None:
+    """Let a side keep a record out, and a store one of another format, too, which no lake can hold."""
+    if isinstance(side, SqliteStore):
+        side.forget([record.id, RecordId(record.id.replace(".H3", ".H4"))])
     else:
-        # One of another format, too, which no lake can hold.
-        store.forget([*gone, RecordId(gone[0].replace(".H3", ".H4"))])
-    parties = party(left, 0, ALL, EXPOSE_ALL), party(right if kind == "lake" else store, 1, ALL, EXPOSE_ALL)
+        erase(side, [record.id], forget=True)
+
+
+def test_what_was_forgotten_is_not_asked_for_until_it_is_allowed(
+    tmp_path: Path, asker: Lake | SqliteStore
+) -> None:
+    forget(asker, RECORDS[4])
+    left = lake_of(tmp_path / "a", RECORDS)
+    parties = party(left, 0, ALL, EXPOSE_ALL), party(asker, 1, ALL, EXPOSE_ALL)
     would = converge(*parties, now=NOW, dry_run=True)
     report = converge(*parties, now=NOW)
     for each in (would, report):
@@ -230,26 +243,23 @@ def test_what_was_forgotten_is_not_asked_for_until_it_is_allowed(tmp_path: Path,
     assert report.complete
     assert report.sides[1].rejections == {}
     assert converge(*parties, now=NOW).sides[0].bytes_sent == 0
-    if kind == "lake":
-        allow(right, gone)
+    if isinstance(asker, SqliteStore):
+        asker.allow([RECORDS[4].id])
     else:
-        store.allow(gone)
+        allow(asker, [RECORDS[4].id])
     assert converge(*parties, now=NOW).sides[1].received == 1
-    store.close()
 
 
-@pytest.mark.parametrize("kind", ["lake", "store"])
-def test_what_is_forgotten_on_its_way_is_rejected_and_not_asked_for_again(tmp_path: Path, kind: str) -> None:
-    left, gone = lake_of(tmp_path / "a", RECORDS), [RECORDS[4].id]
-    store = SqliteStore(tmp_path / "store.sqlite")
-    right = lake_of(tmp_path / "b", [])
-    parties = party(left, 0, ALL, EXPOSE_ALL), party(right if kind == "lake" else store, 1, ALL, EXPOSE_ALL)
-    meddle = at("move", 1, lambda: erase(right, gone, forget=True) if kind == "lake" else store.forget(gone))
+def test_what_is_forgotten_on_its_way_is_rejected_and_not_asked_for_again(
+    tmp_path: Path, asker: Lake | SqliteStore
+) -> None:
+    left = lake_of(tmp_path / "a", RECORDS)
+    parties = party(left, 0, ALL, EXPOSE_ALL), party(asker, 1, ALL, EXPOSE_ALL)
+    meddle = at("move", 1, lambda: forget(asker, RECORDS[4]))
     report = converge(*parties, now=NOW, progress=meddle)
     assert report.complete
     assert dict(report.sides[1].rejections) == {"interlace/not-let-in": 1}
     assert [each.asked[1] for each in report.loops] == [len(RECORDS), 0]
-    store.close()
 
 
 def at(stage: str, loop: int, work: Callable[[], object]) -> Callable[[ConvergeProgress], None]:
