@@ -43,6 +43,8 @@ class BoundPipeline:
         """Find out what is read."""
         relations = self._relations
         self._arguments: list[Any] = []
+        self._start: tuple[int, Table] | None = None
+        """The table whose new rows it starts from."""
         self._rows: list[tuple[int, Table, Part]] = []
         self._news: list[tuple[int, Table]] = []
         self._lookups: list[tuple[int, Table, Lookup, Lookup]] = []
@@ -70,7 +72,10 @@ class BoundPipeline:
         if need.kind == "table":
             return table.holder()
         if need.kind == "rows":
-            self._rows.append((at, table, need.what.part))
+            if need.what.part is Part.NEW:
+                self._start = at, table
+            else:
+                self._rows.append((at, table, need.what.part))
             return None
         if need.kind == "new":
             self._news.append((at, table))
@@ -80,8 +85,13 @@ class BoundPipeline:
             self._lookups.append((at, table, lookup, table.lookup(need.places)))
         return lookup
 
-    def run(self, marks: Marks, budget: Budget, where: object) -> list[Row] | None:
-        """Return the rows of the head, repeats included; None where this is better done over columns."""
+    def run(
+        self, marks: Marks, budget: Budget, where: object, new: list[Row] | None = None
+    ) -> list[Row] | None:
+        """Return the rows of the head, repeats included; None where this is better done over columns.
+
+        `new` are the new rows that it starts from, for whoever has them in hand.
+        """
         if self._exchanged != self._relations.exchanged:
             self._bind()
         else:
@@ -90,14 +100,22 @@ class BoundPipeline:
                     self._bind()
                     break
         arguments = self._arguments
+        if self._start is not None:
+            at, table = self._start
+            if new is None:
+                old = marks.get(table, table.size)
+                if table.size - old > MOST_STEPS:
+                    return None
+                new = table.rows(old)
+            arguments[at] = new
         for at, table, part in self._rows:
             start, stop = stretch(table, part, marks)
             if stop - start > MOST_STEPS:
                 return None
             arguments[at] = table.rows(start, stop)
         for at, table in self._news:
-            old = marks.get(table)
-            arguments[at] = () if old is None or old == table.size else frozenset(table.rows(old))
+            old = marks.get(table, table.size)
+            arguments[at] = () if old == table.size else frozenset(table.rows(old))
         for at, table, some, whole in self._lookups:
             # Where some rows have to be told from new ones, they are compared whole.
             arguments[at] = whole if marks.get(table, table.size) < table.size else some
@@ -106,8 +124,11 @@ class BoundPipeline:
         found: list[Row] = []
         left = budget.limits.steps - budget.steps
         steps = self._function(found.append, left if left < MOST_STEPS else MOST_STEPS, *arguments)
+        # They may be many, and this lives as long as its evaluation.
+        if self._start is not None:
+            arguments[self._start[0]] = None
         for at, _, _ in self._rows:
-            arguments[at] = None  # they may be many, and this lives as long as its evaluation
+            arguments[at] = None
         if steps is None:
             return None
         budget.take_steps(steps, where)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from lace.algebra import Budget, Column
 from lace.engines.bound import BoundPipeline
@@ -65,6 +66,22 @@ class Change:
 
 Output = tuple[PreparedPipeline, list[Row] | None, list[Ids] | None]
 """Head rows of one pipeline, in the form in which they came."""
+
+
+class Start(NamedTuple):
+    """A pipeline that starts from one new row."""
+
+    prepared: PreparedPipeline
+    bound: BoundPipeline
+    cost: RuleCost
+
+
+class Reader(NamedTuple):
+    """A component that reads what gained a row, by its number, and what starts from that row."""
+
+    number: int
+    component: PreparedComponent
+    starts: list[Start]
 
 
 _Noted = tuple[Table, int, int, Table | None, int]
@@ -153,10 +170,52 @@ class Driver:
         self._noted.clear()
         self._noted_rounds.clear()
 
-    def update(self, change: Change, marks: Marks, budget: Budget) -> None:
-        """Bring the derived tables up to date with changed base relations."""
+    def start(self, prepared: PreparedPipeline) -> Start:
+        """Return what runs a pipeline that starts from one new row, and what it costs."""
+        cost = self.costs.setdefault(prepared.rule, RuleCost())
+        return Start(prepared, self._bound(prepared), cost)
+
+    def update_one(self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget) -> None:
+        """Bring the derived tables up to date with one new row."""
+        for number, component, starts in readers:
+            outputs = []
+            for start in starts:
+                output = self._run_one(start, row, marks, budget)
+                if output is not None:
+                    outputs.append(output)
+            if outputs:
+                change = Change()
+                change.grown.add(source)
+                self._take(component, outputs, change, marks, budget)
+                if len(change.grown) > 1:
+                    # What is above may read what was derived as well: from here on it is any change.
+                    self.update(change, marks, budget, number + 1)
+                    return
+
+    def _run_one(self, start: Start, row: Row, marks: Marks, budget: Budget) -> Output | None:
+        """Run what starts from one new row; None where nothing comes of it that is not there already."""
+        prepared, bound, cost = start
+        rows = bound.run(marks, budget, prepared, [row]) if budget.now is None else None
+        if rows is None:
+            return self._run(prepared, marks, budget, True)
+        cost.runs += 1
+        if not rows:
+            return None
+        cost.rows += len(rows)
+        head = prepared.pipeline.head
+        if not self.derived or head not in self.derived:
+            table = self.relations.table(head)
+            for each in rows:
+                if each not in table:
+                    break
+            else:
+                return None
+        return prepared, rows, None
+
+    def update(self, change: Change, marks: Marks, budget: Budget, first: int = 0) -> None:
+        """Bring the derived tables up to date with changed base relations, from one component on."""
         looked: set[Source] = set()
-        for component in self.prepared.components:
+        for component in self.prepared.components[first:]:
             if component.views:
                 self._look_again(component, change, marks, looked)
             if not change.touches(component.reads):
@@ -257,8 +316,18 @@ class Driver:
             (source,) = change.grown
             deltas = component.deltas_of.get(source, ())
         outputs = self._deltas(deltas, marks, budget)
-        if not outputs:
-            return
+        if outputs:
+            self._take(component, outputs, change, marks, budget)
+
+    def _take(
+        self,
+        component: PreparedComponent,
+        outputs: list[Output],
+        change: Change,
+        marks: Marks,
+        budget: Budget,
+    ) -> None:
+        """Add what came of something new below, and go on from that."""
         own = self._note(component)
         marks.update(own)
         if new := self._add(outputs, budget):

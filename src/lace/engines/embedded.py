@@ -26,9 +26,11 @@ from lace.engines.given import by_predicate, check_texts, typed
 from lace.engines.handed import Handed, Taken, take, views_last
 from lace.engines.prepared import PreparedProgram, Reading
 from lace.engines.relations import Growth, Marks, Relations, Source
+from lace.engines.relations import Version as Tables
 from lace.engines.result import EmbeddedResult
+from lace.engines.single import Single, Singles
 from lace.engines.version import FactsVersion, Shown
-from lace.engines.whole import Outcome, WholeProgram
+from lace.engines.whole import MOST_NODES, Outcome, WholeProgram
 from lace.errors import EngineError
 from lace.facts import (
     ALL_FACTS,
@@ -89,7 +91,8 @@ class Database:
     def prepare(self, program: RelationProgram) -> PreparedProgram:
         """Make a program ready to run many times; the same one is made ready once."""
         known = self._prepare(program)
-        known.whole_over(self.relations).write()
+        if not known.whole_over(self.relations).write() and known.prepared.nodes <= MOST_NODES:
+            known.prepared.make_ready()
         return known.prepared
 
     def _prepare(self, program: RelationProgram) -> _Prepared:
@@ -296,7 +299,35 @@ class EmbeddedEvaluation:
 
     def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Add base facts and return the new version."""
+        if self._ready and isinstance(facts, (list, tuple)) and len(facts) == 1:
+            single = self._singles.touched(facts[0])
+            if single is not None:
+                return self._insert_one(facts[0], single, budget or Budget())
         return self._change(by_predicate(facts), {}, (), {}, budget or Budget())
+
+    def _insert_one(self, fact: Fact, single: Single, budget: Budget) -> EmbeddedResult:
+        """Add a fact of which it is known what it touches."""
+        predicate, table, source, readers = single
+        relations, most_given = self._relations, self._most_given
+        try:
+            row = relations.dictionary.intern_row(fact[1:])
+        except TypeError:
+            check_texts({predicate: [fact[1:]]})
+            raise
+        driver = self._driver()
+        self._latest = _nobody
+        marks: Marks = {table: table.size}
+        driver.begin()
+        try:
+            self._came += predicate.arity
+            self._touched.add(predicate)
+            if relations.add_one(table, row) and source is not None:
+                self._check_more(1, budget)
+                driver.update_one(source, row, readers, marks, budget)
+            return self.result()
+        except BaseException:
+            self._go_back(driver, relations.version(), marks, self._taken, most_given)
+            raise
 
     def delete(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Take base facts away and return the new version."""
@@ -417,14 +448,29 @@ class EmbeddedEvaluation:
             self._touched.update(inserted, deleted)
             return self.result()
         except BaseException as failure:
-            # Whatever it was: back to the facts from before, and to what was derived from them.
-            self._latest = _nobody
-            self._taken, self._most_given = taken, most_given
-            driver.restore(before or self._relations.version(), marks)
-            self._ready = False
+            self._go_back(driver, before or self._relations.version(), marks, taken, most_given)
             if isinstance(failure, TypeError):
                 check_texts(inserted)
             raise
+
+    def _go_back(
+        self,
+        driver: Driver,
+        before: Tables,
+        marks: Marks,
+        taken: dict[Predicate, Taken],
+        most_given: int | None,
+    ) -> None:
+        """Go back to the facts from before a change that failed, and to what was derived from them."""
+        self._latest = _nobody
+        self._taken, self._most_given = taken, most_given
+        driver.restore(before, marks)
+        self._ready = False
+
+    @cached_property
+    def _singles(self) -> Singles:
+        """What single facts touch."""
+        return Singles(self._prepared, self._relations, self._driver())
 
     def _apply(
         self,

@@ -17,7 +17,7 @@ def by_predicate(facts: Iterable[Fact]) -> dict[Predicate, list[Values]]:
             return {}
         [fact] = facts
         return {_predicate(fact): [fact[1:]]}
-    facts = facts if isinstance(facts, list | tuple) else list(facts)
+    facts = facts if isinstance(facts, (list, tuple)) else list(facts)
     if str in set(map(type, facts)):
         for fact in facts:
             check_fact(fact)

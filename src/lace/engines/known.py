@@ -27,15 +27,18 @@ TOGETHER = 1024
 class KnownFacts:
     """One version of all facts."""
 
+    # Most versions need no more of these than that they are empty.
+    _kept: Mapping[Predicate, Held] = {}
+    _supplied: Mapping[Predicate, Table] = {}
+
     def __init__(self, driver: Driver, derived: Mapping[Predicate, Stretch]) -> None:
         relations = self._relations = driver.relations
         self._dictionary = relations.dictionary
         self._time = relations.changes
         self._rules = self._whole = derived
-        self._kept: dict[Predicate, Held] = {}
-        self._supplied: dict[Predicate, Table] = {}
         if driver.derived:
             whole = self._whole = dict(derived)
+            self._supplied = {}
             for predicate in driver.derived:
                 table = relations.table(predicate)
                 whole[predicate] = (table, len(table))
@@ -43,9 +46,10 @@ class KnownFacts:
 
     def keep(self, predicates: Iterable[Predicate]) -> None:
         """Hold on to the tables of base relations, before others take their place."""
+        kept = self._kept = dict(self._kept)
         for predicate in predicates:
-            if predicate not in self._kept:
-                self._kept[predicate] = self._relations.held(predicate, self._time)
+            if predicate not in kept:
+                kept[predicate] = self._relations.held(predicate, self._time)
 
     def _stretches(self, predicate: Predicate, name: str | None) -> list[Stretch]:
         """Return the tables that together hold the facts of a predicate, or those of one name."""

@@ -66,6 +66,12 @@ class PreparedPipeline:
             self._quick = QuickPipeline(self.pipeline, self._derived)
         return self._quick
 
+    def make_ready(self) -> None:
+        """Make both ways of running it."""
+        self._layout = self.layout
+        if self.loops:
+            self._quick = self.quick
+
     @property
     def layout(self) -> tuple[LaidStep, ...]:
         """What each step reads and binds over columns."""
@@ -107,6 +113,13 @@ class PreparedComponent:
             [PreparedPipeline(component, rule.rule, whole(rule), derived) for rule in component.rules]
         )
         self._derived = derived
+
+    def make_ready(self) -> None:
+        """Make now what runs of it and changes would make when they first need it."""
+        for pipeline in (*self.wholes, *(delta.prepared for delta in self.deltas)):
+            pipeline.make_ready()
+        for made in (PreparedComponent.deltas_of, PreparedComponent.own_deltas, PreparedComponent.strict):
+            made.__get__(self)
 
     @cached_property
     def deltas(self) -> tuple[PreparedDelta, ...]:
@@ -243,6 +256,14 @@ class PreparedProgram:
                 if each.predicate not in self._heads:
                     found.setdefault(each.predicate, set()).add(each)
         return found
+
+    def make_ready(self) -> None:
+        """Make now what rules that run one by one, and changes, would make when they first need it."""
+        for component in self.components:
+            component.make_ready()
+        for predicate, sources in self.sources.items():
+            for source in sources:
+                self.reading(predicate, source.name)
 
     def reading(self, predicate: Predicate, name: str | None) -> Reading:
         """Return what the program reads of a base relation, or of its part under a name."""

@@ -209,6 +209,21 @@ class Relations:
                 table.add_columns(part.columns_in(self.dictionary))
         return table
 
+    def only_table(self, predicate: Predicate, name: str | None) -> Table | None:
+        """Return the table that a fact goes to, for adding to it; None where it is not made yet, or not alone."""
+        if name is None:
+            return self.own_table(predicate) if predicate in self._tables else None
+        at = self.dictionary.find(name)
+        if predicate in self._tables or at not in self._parts.get(predicate, {}):
+            return None
+        return self._part(predicate, at)
+
+    def add_one(self, table: Table, row: Row) -> bool:
+        """Add a fact to the only table that it goes to; tell whether it was new."""
+        self.changes += 1
+        table.note(self.changes)
+        return table.add_row(row)
+
     def own_table(self, predicate: Predicate) -> Table:
         """Return the whole relation of a predicate, for adding to it."""
         table = self._tables[predicate] = self._own(self.table(predicate))

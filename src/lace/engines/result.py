@@ -30,16 +30,18 @@ class EmbeddedResult(KnownFacts):
     something asks for more than how many there are, and before anything changes.
     """
 
+    _outcome: Outcome | None = None
+
     def __init__(self, driver: Callable[[], Driver], outcome: Outcome | None = None) -> None:
-        self._outcome = outcome
         if outcome is None:
             self._open(driver())
         else:
+            self._outcome = outcome
             self._later = driver
 
     def _open(self, driver: Driver) -> None:
-        self._derived: Mapping[Predicate, Stretch] = driver.known()
-        super().__init__(driver, self._derived)
+        derived = self._derived = driver.known()
+        super().__init__(driver, derived)
 
     def open(self) -> None:
         """Make the tables, if that has not been done."""

@@ -109,6 +109,19 @@ class Table:
             self._settle()
         return self.size - before
 
+    def add_row(self, row: Row) -> bool:
+        """Add one row given as a tuple; tell whether it was new."""
+        tail, number = self._tail, self.size
+        if row in tail or (self.base and max(row) < self._domain and self._keys().contains_row(row)):
+            return False
+        tail[row] = number
+        self.size = number + 1
+        for places, index in self._tail_indexes.items():
+            index.setdefault(key_of(row, places), []).append(row)
+        if len(tail) > TAIL_ROWS:
+            self._settle()
+        return True
+
     def add_columns(self, columns: list[Ids]) -> int:
         """Add rows given as columns; return how many were new."""
         if self.arity == 0:

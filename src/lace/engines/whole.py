@@ -76,8 +76,8 @@ class WholeProgram:
         self._walks = WALKS if _suits(prepared, relations, sizes) else -1
         """How many runs are still walked through; below 0 where the driver has to do it."""
 
-    def write(self) -> None:
-        """Write the function, for a program that will run again."""
+    def write(self) -> bool:
+        """Write the function, for a program that will run again; tell whether there is one."""
         if self._walks >= 0:
             self._walks = -1
             writer = _ProgramWriter(self._prepared, self._relations)
@@ -85,6 +85,7 @@ class WholeProgram:
             if -1 not in writer.heads:
                 exec(code_of(writer.source()), scope)
                 self._function = scope.pop("run")
+        return self._function is not None
 
     def fits(self, relations: Relations) -> bool:
         """Tell whether it is still bound to the present facts."""
