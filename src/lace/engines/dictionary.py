@@ -292,18 +292,18 @@ class Dictionary:
 
     def intern_row(self, row: Iterable[str]) -> tuple[int, ...]:
         """Return the positions of the texts of one row, giving them to those that have none."""
-        own, base, below, intern = self._positions, self._base, self._below, self.intern
+        base, below = self._base, self._below
         if base is None or base._base is not None:
-            return tuple([intern(text) for text in row])
-        under, found = base._positions, []
-        for text in row:
-            position = under.get(text)
+            return tuple(map(self.intern, row))
+        texts = tuple(row)
+        found = list(map(base._positions.get, texts))
+        for at, position in enumerate(found):
             if position is None or position >= below:
-                known = own.get(text)
+                text = texts[at]
+                known = self._positions.get(text)
                 if known is None and position is not None:
                     known = self.place_one(position)
-                position = self._take(text) if known is None or known == UNKNOWN else known
-            found.append(position)
+                found[at] = self._take(text) if known is None or known == UNKNOWN else known
         return tuple(found)
 
     def intern_column(self, column: Sequence[str]) -> Ids:

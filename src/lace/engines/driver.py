@@ -68,20 +68,12 @@ Output = tuple[PreparedPipeline, list[Row] | None, list[Ids] | None]
 """Head rows of one pipeline, in the form in which they came."""
 
 
-class Start(NamedTuple):
-    """A pipeline that starts from one new row."""
-
-    prepared: PreparedPipeline
-    bound: BoundPipeline
-    cost: RuleCost
-
-
 class Reader(NamedTuple):
-    """A component that reads what gained a row, by its number, and what starts from that row."""
+    """A component that reads what gained a row, by its number, and the pipelines that start from that row."""
 
     number: int
     component: PreparedComponent
-    starts: list[Start]
+    pipelines: list[PreparedPipeline]
 
 
 _Noted = tuple[Table, int, int, Table | None, int]
@@ -170,17 +162,12 @@ class Driver:
         self._noted.clear()
         self._noted_rounds.clear()
 
-    def start(self, prepared: PreparedPipeline) -> Start:
-        """Return what runs a pipeline that starts from one new row, and what it costs."""
-        cost = self.costs.setdefault(prepared.rule, RuleCost())
-        return Start(prepared, self._bound(prepared), cost)
-
     def update_one(self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget) -> None:
-        """Bring the derived tables up to date with one new row."""
-        for number, component, starts in readers:
+        """Bring the derived tables up to date with one new row of a source."""
+        for number, component, pipelines in readers:
             outputs = []
-            for start in starts:
-                output = self._run_one(start, row, marks, budget)
+            for prepared in pipelines:
+                output = self._run_few(prepared, marks, budget, [row])
                 if output is not None:
                     outputs.append(output)
             if outputs:
@@ -191,26 +178,6 @@ class Driver:
                     # What is above may read what was derived as well: from here on it is any change.
                     self.update(change, marks, budget, number + 1)
                     return
-
-    def _run_one(self, start: Start, row: Row, marks: Marks, budget: Budget) -> Output | None:
-        """Run what starts from one new row; None where nothing comes of it that is not there already."""
-        prepared, bound, cost = start
-        rows = bound.run(marks, budget, prepared, [row]) if budget.now is None else None
-        if rows is None:
-            return self._run(prepared, marks, budget, True)
-        cost.runs += 1
-        if not rows:
-            return None
-        cost.rows += len(rows)
-        head = prepared.pipeline.head
-        if not self.derived or head not in self.derived:
-            table = self.relations.table(head)
-            for each in rows:
-                if each not in table:
-                    break
-            else:
-                return None
-        return prepared, rows, None
 
     def update(self, change: Change, marks: Marks, budget: Budget, first: int = 0) -> None:
         """Bring the derived tables up to date with changed base relations, from one component on."""
@@ -349,7 +316,7 @@ class Driver:
                 break
             outputs = self._deltas(component.own_deltas, marks, budget)
             marks = {table: table.size for table in tables}
-            new = self._add(outputs, budget)
+            new = self._add(outputs, budget) if outputs else 0
         self.rounds[predicates[0]] = self.rounds.get(predicates[0], 0) + count
 
     def _deltas(self, deltas: Iterable[PreparedDelta], marks: Marks, budget: Budget) -> list[Output]:
@@ -358,11 +325,43 @@ class Driver:
         for delta in deltas:
             table = self.relations.resolve(delta.scan)
             old, size = marks.get(table), table.size
-            if old is not None and old < size:
-                output = self._run(delta.prepared, marks, budget, size - old <= FEW)
+            if old is None or old == size:
+                continue
+            if size - old <= FEW:
+                few = self._run_few(delta.prepared, marks, budget)
+                if few is not None:
+                    outputs.append(few)
+            else:
+                output = self._run(delta.prepared, marks, budget)
                 if output[1] or output[2]:
                     outputs.append(output)
         return outputs
+
+    def _run_few(
+        self, prepared: PreparedPipeline, marks: Marks, budget: Budget, new: list[Row] | None = None
+    ) -> Output | None:
+        """Run a pipeline that starts from few rows; None where nothing comes of it that is not there already."""
+        rows = None
+        if prepared.loops and budget.now is None:
+            rows = self._bound(prepared).run(marks, budget, prepared, new)
+        if rows is None:
+            output = self._run(prepared, marks, budget, True)
+            return output if output[1] or output[2] else None
+        cost = self.costs.get(prepared.rule)
+        if cost is None:
+            cost = self.costs[prepared.rule] = RuleCost()
+        cost.runs += 1
+        if not rows:
+            return None
+        cost.rows += len(rows)
+        head = prepared.pipeline.head
+        if head in self.derived:
+            return prepared, rows, None
+        table = self.relations.table(head)
+        for row in rows:
+            if row not in table:
+                return prepared, rows, None
+        return None
 
     def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget, few: bool = False) -> Output:
         """Run one pipeline; `few` says that it starts from few rows."""

@@ -299,27 +299,29 @@ class EmbeddedEvaluation:
 
     def insert(self, facts: Iterable[Fact], budget: Budget | None = None) -> EmbeddedResult:
         """Add base facts and return the new version."""
-        if self._ready and isinstance(facts, (list, tuple)) and len(facts) == 1:
+        if isinstance(facts, (list, tuple)) and len(facts) == 1:
+            driver = self._driving or self._made_driver()
+            if not self._ready:
+                self._make_tables()
             single = self._singles.touched(facts[0])
             if single is not None:
-                return self._insert_one(facts[0], single, budget or Budget())
+                return self._insert_one(facts[0][1:], single, driver, budget or Budget())
         return self._change(by_predicate(facts), {}, (), {}, budget or Budget())
 
-    def _insert_one(self, fact: Fact, single: Single, budget: Budget) -> EmbeddedResult:
+    def _insert_one(self, values: Values, single: Single, driver: Driver, budget: Budget) -> EmbeddedResult:
         """Add a fact of which it is known what it touches."""
         predicate, table, source, readers = single
         relations, most_given = self._relations, self._most_given
         try:
-            row = relations.dictionary.intern_row(fact[1:])
+            row = relations.dictionary.intern_row(values)
         except TypeError:
-            check_texts({predicate: [fact[1:]]})
+            check_texts({predicate: [values]})
             raise
-        driver = self._driver()
         self._latest = _nobody
         marks: Marks = {table: table.size}
         driver.begin()
         try:
-            self._came += predicate.arity
+            self._came += len(values)
             self._touched.add(predicate)
             if relations.add_one(table, row) and source is not None:
                 self._check_more(1, budget)
@@ -434,11 +436,7 @@ class EmbeddedEvaluation:
                 version.keep(changed)
         self._latest = _nobody
         if not self._ready:
-            # Made now: a table that is made in the middle of an addition could not tell which rows are new.
-            for component in self._prepared.components:
-                for source in component.reads:
-                    self._relations.at(source)
-            self._ready = True
+            self._make_tables()
         taken = dict(self._taken) if handed else self._taken
         most_given = self._most_given
         marks: Marks = {}
@@ -452,6 +450,16 @@ class EmbeddedEvaluation:
             if isinstance(failure, TypeError):
                 check_texts(inserted)
             raise
+
+    def _make_tables(self) -> None:
+        """Make every table that the program reads.
+
+        One that is made in the middle of an addition could not tell which rows are new.
+        """
+        for component in self._prepared.components:
+            for source in component.reads:
+                self._relations.at(source)
+        self._ready = True
 
     def _go_back(
         self,
@@ -470,7 +478,7 @@ class EmbeddedEvaluation:
     @cached_property
     def _singles(self) -> Singles:
         """What single facts touch."""
-        return Singles(self._prepared, self._relations, self._driver())
+        return Singles(self._prepared, self._relations)
 
     def _apply(
         self,

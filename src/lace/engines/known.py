@@ -31,11 +31,11 @@ class KnownFacts:
     _kept: Mapping[Predicate, Held] = {}
     _supplied: Mapping[Predicate, Table] = {}
 
-    def __init__(self, driver: Driver, derived: Mapping[Predicate, Stretch]) -> None:
+    def __init__(self, driver: Driver) -> None:
         relations = self._relations = driver.relations
         self._dictionary = relations.dictionary
         self._time = relations.changes
-        self._rules = self._whole = derived
+        self._rules = self._whole = derived = driver.known()
         if driver.derived:
             whole = self._whole = dict(derived)
             self._supplied = {}

@@ -221,8 +221,7 @@ class Relations:
     def add_one(self, table: Table, row: Row) -> bool:
         """Add a fact to the only table that it goes to; tell whether it was new."""
         self.changes += 1
-        table.note(self.changes)
-        return table.add_row(row)
+        return table.add_row(row, self.changes)
 
     def own_table(self, predicate: Predicate) -> Table:
         """Return the whole relation of a predicate, for adding to it."""

@@ -34,19 +34,15 @@ class EmbeddedResult(KnownFacts):
 
     def __init__(self, driver: Callable[[], Driver], outcome: Outcome | None = None) -> None:
         if outcome is None:
-            self._open(driver())
+            super().__init__(driver())
         else:
             self._outcome = outcome
             self._later = driver
 
-    def _open(self, driver: Driver) -> None:
-        derived = self._derived = driver.known()
-        super().__init__(driver, derived)
-
     def open(self) -> None:
         """Make the tables, if that has not been done."""
         if "_later" in self.__dict__:
-            self._open(self.__dict__.pop("_later")())
+            super().__init__(self.__dict__.pop("_later")())
 
     if not TYPE_CHECKING:  # else a type checker would take any name for an attribute
 
@@ -61,7 +57,7 @@ class EmbeddedResult(KnownFacts):
         """Return how many facts were derived for a predicate."""
         if self._outcome is not None:
             return len(self._outcome.rows.get(predicate, ()))
-        return self._derived[predicate][1] if predicate in self._derived else 0
+        return self._rules[predicate][1] if predicate in self._rules else 0
 
     def columns(self, predicate: Predicate) -> list[Ids]:
         """Return the derived facts of a predicate as columns of positions, in no particular order."""
@@ -71,7 +67,7 @@ class EmbeddedResult(KnownFacts):
                 return [np.fromiter(rows, np.int32, len(rows))]
             flat = np.fromiter(chain.from_iterable(rows), np.int32, len(rows) * predicate.arity)
             return list(flat.reshape(len(rows), predicate.arity).T)
-        table, size = self._derived[predicate]
+        table, size = self._rules[predicate]
         return table.columns(0, size)
 
     def relation(self, predicate: Predicate) -> DerivedRows:
@@ -86,9 +82,9 @@ class EmbeddedResult(KnownFacts):
 
     def unsorted(self, predicate: Predicate) -> list[Values]:
         """Return the derived facts of a predicate in no order that means anything."""
-        if predicate not in self._derived:
+        if predicate not in self._rules:
             return []
-        table, size = self._derived[predicate]
+        table, size = self._rules[predicate]
         texts = self._dictionary.texts
         if predicate.arity == 0:
             return [()] * size
@@ -98,13 +94,13 @@ class EmbeddedResult(KnownFacts):
 
     def rounds(self, predicate: Predicate) -> list[int]:
         """Return the round of each derived fact of a predicate, in the order of `unsorted`."""
+        if predicate not in self._rules:
+            return []
         if predicate in self._supplied:
             return [self.step(predicate, values) or 0 for values in self.unsorted(predicate)]
-        if predicate not in self._derived:
-            return []
-        table, size = self._derived[predicate]
+        table, size = self._rules[predicate]
         return [table.round_of(number) for number in range(size)]
 
     def all_facts(self) -> set[Fact]:
         """Return every derived fact."""
-        return {(p.name, *values) for p in self._derived for values in self.unsorted(p)}
+        return {(p.name, *values) for p in self._rules for values in self.unsorted(p)}

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lace.engines.driver import Driver, Reader, Start
-from lace.engines.prepared import PreparedComponent, PreparedProgram
+from lace.engines.driver import Reader
+from lace.engines.prepared import PreparedProgram
 from lace.engines.relations import PARTED, Relations, Source
 from lace.engines.table import Table
 from lace.facts import Fact, Predicate
@@ -35,37 +35,43 @@ class Single(NamedTuple):
 class Singles:
     """What single facts touch, while no table takes the place of another."""
 
-    __slots__ = ("_driver", "_exchanged", "_known", "_prepared", "_relations")
+    __slots__ = ("_exchanged", "_known", "_prepared", "_relations")
 
-    def __init__(self, prepared: PreparedProgram, relations: Relations, driver: Driver) -> None:
+    def __init__(self, prepared: PreparedProgram, relations: Relations) -> None:
         self._prepared = prepared
         self._relations = relations
-        self._driver = driver
-        self._known: dict[tuple[str, int, str | None], Single | None] = {}
+        self._known: dict[tuple[object, ...], Single | None] = {}
+        """By the name of a fact, its length, and the name under which it is kept apart."""
         self._exchanged = relations.exchanged
 
     def touched(self, fact: Fact) -> Single | None:
         """Return what a fact touches; None where a change of many facts has to find that out."""
+        relations = self._relations
+        if self._exchanged != relations.exchanged:
+            self._known.clear()
+            self._exchanged = relations.exchanged
+        try:
+            kind: tuple[object, ...] = fact[0], len(fact)
+            at = _APART.get(kind)
+            if at is not None:
+                kind = (*kind, fact[at])
+            return self._known[kind]
+        except (IndexError, TypeError):
+            return None  # it is no fact
+        except KeyError:
+            return self._look(fact, kind)
+
+    def _look(self, fact: Fact, kind: tuple[object, ...]) -> Single | None:
+        if type(fact) is not tuple or not all(isinstance(value, str) for value in fact):
+            return None
+        at = _APART.get(kind[:2])
+        single = self._find(Predicate(fact[0], len(fact) - 1), None if at is None else fact[at])
         if self._exchanged != self._relations.exchanged:
+            # Its table was shared until now, and what is kept of others may read the one that was.
             self._known.clear()
             self._exchanged = self._relations.exchanged
-        if type(fact) is not tuple or not fact or type(fact[0]) is not str:
-            return None
-        name, arity = fact[0], len(fact) - 1
-        at = _APART.get((name, arity))
-        apart = None if at is None else fact[at]
-        if at is not None and type(apart) is not str:
-            return None
-        key = (name, arity, apart)
-        known = self._known.get(key)
-        if known is None and key not in self._known:
-            known = self._find(Predicate(name, arity), apart)
-            if self._exchanged != self._relations.exchanged:
-                # The table was shared until now: functions that are bound to that one are bound anew.
-                self._known.clear()
-                self._exchanged = self._relations.exchanged
-            self._known[key] = known
-        return known
+        self._known[kind] = single
+        return single
 
     def _find(self, predicate: Predicate, name: str | None) -> Single | None:
         prepared = self._prepared
@@ -83,19 +89,10 @@ class Singles:
             if source in component.strict:
                 return None
             if source in component.reads:
-                starts = self._starts(component, source)
-                if starts is None:
-                    return None
-                readers.append(Reader(number, component, starts))
+                pipelines = [delta.prepared for delta in component.deltas_of.get(source, ())]
+                readers.append(Reader(number, component, pipelines))
         return Single(predicate, table, source, readers)
 
-    def _starts(self, component: PreparedComponent, source: Source) -> list[Start] | None:
-        """Return what starts from a fact of a source; None where some of it is no function."""
-        pipelines = [delta.prepared for delta in component.deltas_of.get(source, ())]
-        if not all(pipeline.loops for pipeline in pipelines):
-            return None
-        return list(map(self._driver.start, pipelines))
 
-
-_APART = {tuple(predicate): at + 1 for predicate, at in PARTED.items()}
-"""Where in a fact the name stands under which it is kept apart."""
+_APART: dict[tuple[object, ...], int] = {(p.name, p.arity + 1): at + 1 for p, at in PARTED.items()}
+"""Where in a fact of so many texts the name stands under which it is kept apart."""

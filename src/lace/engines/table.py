@@ -109,13 +109,14 @@ class Table:
             self._settle()
         return self.size - before
 
-    def add_row(self, row: Row) -> bool:
-        """Add one row given as a tuple; tell whether it was new."""
-        tail, number = self._tail, self.size
+    def add_row(self, row: Row, time: int) -> bool:
+        """Add one row given as a tuple, at a time that is later than all before; tell whether it was new."""
+        tail, size = self._tail, self.size
         if row in tail or (self.base and max(row) < self._domain and self._keys().contains_row(row)):
             return False
-        tail[row] = number
-        self.size = number + 1
+        self._grown.append((time, size))
+        tail[row] = size
+        self.size = size + 1
         for places, index in self._tail_indexes.items():
             index.setdefault(key_of(row, places), []).append(row)
         if len(tail) > TAIL_ROWS:
