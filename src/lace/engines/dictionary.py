@@ -295,16 +295,15 @@ class Dictionary:
         base, below = self._base, self._below
         if base is None or base._base is not None:
             return tuple(map(self.intern, row))
-        texts = tuple(row)
-        found = list(map(base._positions.get, texts))
-        for at, position in enumerate(found):
+        texts, positions = tuple(row), []
+        for text, position in zip(texts, map(base._positions.get, texts), strict=True):
+            known = position
             if position is None or position >= below:
-                text = texts[at]
                 known = self._positions.get(text)
                 if known is None and position is not None:
                     known = self.place_one(position)
-                found[at] = self._take(text) if known is None or known == UNKNOWN else known
-        return tuple(found)
+            positions.append(self._take(text) if known is None or known == UNKNOWN else known)
+        return tuple(positions)
 
     def intern_column(self, column: Sequence[str]) -> Ids:
         """Return the positions of many texts at once."""

@@ -162,7 +162,9 @@ class Driver:
         self._noted.clear()
         self._noted_rounds.clear()
 
-    def update_one(self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget) -> None:
+    def update_one(
+        self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget
+    ) -> None:
         """Bring the derived tables up to date with one new row of a source."""
         for number, component, pipelines in readers:
             outputs = []
@@ -340,7 +342,7 @@ class Driver:
     def _run_few(
         self, prepared: PreparedPipeline, marks: Marks, budget: Budget, new: list[Row] | None = None
     ) -> Output | None:
-        """Run a pipeline that starts from few rows; None where nothing comes of it that is not there already."""
+        """Run a pipeline that starts from few rows; None where nothing comes of it that was not there."""
         rows = None
         if prepared.loops and budget.now is None:
             rows = self._bound(prepared).run(marks, budget, prepared, new)

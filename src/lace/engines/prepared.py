@@ -116,10 +116,9 @@ class PreparedComponent:
 
     def make_ready(self) -> None:
         """Make now what runs of it and changes would make when they first need it."""
-        for pipeline in (*self.wholes, *(delta.prepared for delta in self.deltas)):
+        for pipeline in (*self.wholes, *(each.prepared for each in self.deltas)):
             pipeline.make_ready()
-        for made in (PreparedComponent.deltas_of, PreparedComponent.own_deltas, PreparedComponent.strict):
-            made.__get__(self)
+        _ = self.deltas_of, self.own_deltas, self.strict  # kept from the first time that they are asked for
 
     @cached_property
     def deltas(self) -> tuple[PreparedDelta, ...]:

@@ -7,7 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from lace.engines.dictionary import Ids
 from lace.engines.driver import Driver
 from lace.engines.handed import DerivedRows
 from lace.engines.known import KnownFacts
-from lace.engines.relations import Stretch
 from lace.engines.table import Table
 from lace.engines.whole import Outcome
 from lace.facts import Fact, Predicate, Values

@@ -1,8 +1,8 @@
 """One fact more: what it touches, found out once for all facts of a relation.
 
 Which table a fact goes to, which rules read that and which functions start from it takes longer to find out
-than these functions take. Facts that come one by one go to the same few relations, so it is kept until a table
-takes the place of another.
+than these functions take. Facts that come one by one go to the same few relations, so it is kept until a
+table takes the place of another.
 
 Rules of this file:
 1. What is kept is what a change of many facts would find for this one.
@@ -66,10 +66,8 @@ class Singles:
             return None
         at = _APART.get(kind[:2])
         single = self._find(Predicate(fact[0], len(fact) - 1), None if at is None else fact[at])
-        if self._exchanged != self._relations.exchanged:
-            # Its table was shared until now, and what is kept of others may read the one that was.
-            self._known.clear()
-            self._exchanged = self._relations.exchanged
+        # Its own table may have taken the place of one that was shared; those of others are as they were.
+        self._exchanged = self._relations.exchanged
         self._known[kind] = single
         return single
 
