@@ -210,7 +210,7 @@ class Relations:
         return table
 
     def only_table(self, predicate: Predicate, name: str | None) -> Table | None:
-        """Return the table that a fact goes to, for adding to it; None where it is not there, or not alone."""
+        """Return the table that a fact goes to, to add to it; None where it is not there, or not alone."""
         if name is None:
             return self.own_table(predicate) if predicate in self._tables else None
         at = self.dictionary.find(name)
