@@ -131,7 +131,8 @@ class BoundPipeline:
             arguments[at] = None
         if steps is None:
             return None
-        budget.take_steps(steps, where)
+        if steps:
+            budget.take_steps(steps, where)
         return found
 
     def _found(self, need: Need, marks: Marks, budget: Budget, where: object) -> Any:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import count, islice, repeat
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,15 +296,15 @@ class Dictionary:
         base, below = self._base, self._below
         if base is None or base._base is not None:
             return tuple(map(self.intern, row))
-        texts, positions = tuple(row), []
-        for text, position in zip(texts, map(base._positions.get, texts), strict=True):
-            known = position
+        texts, own = tuple(row), self._positions
+        found: list[Any] = list(map(base._positions.get, texts))
+        for at, position in enumerate(found):
             if position is None or position >= below:
-                known = self._positions.get(text)
+                known = own.get(texts[at])
                 if known is None and position is not None:
                     known = self.place_one(position)
-            positions.append(self._take(text) if known is None or known == UNKNOWN else known)
-        return tuple(positions)
+                found[at] = self._take(texts[at]) if known is None or known == UNKNOWN else known
+        return tuple(found)
 
     def intern_column(self, column: Sequence[str]) -> Ids:
         """Return the positions of many texts at once."""

@@ -96,7 +96,7 @@ class Driver:
         self._noted_rounds: dict[Predicate, int] = {}
         self._known: dict[Predicate, Stretch] | None = None
         self._columnar = ColumnarRunner(relations)
-        self._loops: dict[int, BoundPipeline] = {}
+        self._loops: dict[int, tuple[BoundPipeline, RuleCost]] = {}
         """By the identity of what the program holds."""
 
     def table(self, predicate: Predicate) -> Table:
@@ -159,8 +159,9 @@ class Driver:
 
     def begin(self) -> None:
         """Be told that a change begins: what the one before noted is nothing to go back to any more."""
-        self._noted.clear()
-        self._noted_rounds.clear()
+        if self._noted:
+            self._noted.clear()
+            self._noted_rounds.clear()
 
     def update_one(
         self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget
@@ -345,13 +346,11 @@ class Driver:
         """Run a pipeline that starts from few rows; None where nothing comes of it that was not there."""
         rows = None
         if prepared.loops and budget.now is None:
-            rows = self._bound(prepared).run(marks, budget, prepared, new)
+            bound, cost = self._bound(prepared)
+            rows = bound.run(marks, budget, prepared, new)
         if rows is None:
             output = self._run(prepared, marks, budget, True)
             return output if output[1] or output[2] else None
-        cost = self.costs.get(prepared.rule)
-        if cost is None:
-            cost = self.costs[prepared.rule] = RuleCost()
         cost.runs += 1
         if not rows:
             return None
@@ -376,7 +375,7 @@ class Driver:
         rows: list[Row] | None = None
         columns: list[Ids] | None = None
         if (few and prepared.loops) or self._suits_loops(prepared, marks):
-            rows = self._bound(prepared).run(marks, budget, prepared)
+            rows = self._bound(prepared)[0].run(marks, budget, prepared)
         if rows is not None:
             cost.rows += len(rows)
         else:
@@ -389,10 +388,12 @@ class Driver:
             cost.seconds += budget.now() - started
         return prepared, rows, columns
 
-    def _bound(self, prepared: PreparedPipeline) -> BoundPipeline:
+    def _bound(self, prepared: PreparedPipeline) -> tuple[BoundPipeline, RuleCost]:
+        """Return a pipeline's function with the tables that it reads, and what its rule cost."""
         bound = self._loops.get(id(prepared))
         if bound is None:
-            bound = self._loops[id(prepared)] = BoundPipeline(prepared.quick, self.relations)
+            cost = self.costs.setdefault(prepared.rule, RuleCost())
+            bound = self._loops[id(prepared)] = BoundPipeline(prepared.quick, self.relations), cost
         return bound
 
     def _suits_loops(self, prepared: PreparedPipeline, marks: Marks) -> bool:

@@ -280,15 +280,17 @@ class EmbeddedEvaluation:
 
     def result(self) -> EmbeddedResult:
         """Return the current version."""
-        latest = self._latest()
-        if latest is None:
-            latest = EmbeddedResult(self._driver, self._outcome)
-            known = ref(latest)
-            self._versions.append(known)
-            # Last: an interruption before this line must not leave a version that is not in `_versions`.
-            self._latest = known
-            if len(self._versions) > self._most_versions:
-                self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
+        return self._latest() or self._next()
+
+    def _next(self) -> EmbeddedResult:
+        """Return a new version."""
+        latest = EmbeddedResult(self._driver, self._outcome)
+        known = ref(latest)
+        self._versions.append(known)
+        # Last: an interruption before this line must not leave a version that is not in `_versions`.
+        self._latest = known
+        if len(self._versions) > self._most_versions:
+            self._most_versions = 2 * len(self._held()) + FEW_VERSIONS
         return latest
 
     def _held(self) -> list[EmbeddedResult]:
@@ -323,10 +325,11 @@ class EmbeddedEvaluation:
         try:
             self._came += len(values)
             self._touched.add(predicate)
-            if relations.add_one(table, row) and source is not None:
+            relations.changes += 1
+            if table.add_row(row, relations.changes) and source is not None:
                 self._check_more(1, budget)
                 driver.update_one(source, row, readers, marks, budget)
-            return self.result()
+            return self._next()
         except BaseException:
             self._go_back(driver, relations.version(), marks, self._taken, most_given)
             raise

@@ -218,11 +218,6 @@ class Relations:
             return None
         return self._part(predicate, at)
 
-    def add_one(self, table: Table, row: Row) -> bool:
-        """Add a fact to the only table that it goes to; tell whether it was new."""
-        self.changes += 1
-        return table.add_row(row, self.changes)
-
     def own_table(self, predicate: Predicate) -> Table:
         """Return the whole relation of a predicate, for adding to it."""
         table = self._tables[predicate] = self._own(self.table(predicate))
