@@ -1,17 +1,18 @@
-"""A server that leaves room on its disk: it goes on giving, and takes nothing."""
+"""A server that leaves room on its disk, or whose store is full: it goes on giving, and takes nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from lace.interlace import InterlaceResult
-from lace.porcelain.server.disk import COMMIT_ROOM
+from lace.porcelain.server.disk import COMMIT_ROOM, Disk, SizeUnknown
 from lace.record import Record
 from lace.stores import MemoryStore, SqliteStore
 from lace.transports import Pump, exchange
@@ -31,7 +32,7 @@ class Usage(NamedTuple):
     free: int
 
 
-class Disk:
+class PretendDisk:
     """A disk with as much room as a test says."""
 
     def __init__(self) -> None:
@@ -47,8 +48,8 @@ class Disk:
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    made = Disk()
+def disk(monkeypatch: pytest.MonkeyPatch) -> PretendDisk:
+    made = PretendDisk()
     monkeypatch.setattr(shutil, "disk_usage", made)
     return made
 
@@ -62,7 +63,9 @@ async def visit(house: House, records: list[Record] = LEFT) -> tuple[InterlaceRe
     return result, store
 
 
-def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(disk: Disk, tmp_path: Path) -> None:
+def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(
+    disk: PretendDisk, tmp_path: Path
+) -> None:
     async def run() -> None:
         with SqliteStore(tmp_path / "store.sqlite") as store:
             house = House(store=store, keep_free=RESERVED)
@@ -83,7 +86,7 @@ def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(disk: 
 
 
 def test_a_disk_that_fills_up_in_the_middle_ends_the_exchange_and_loses_nothing(
-    disk: Disk, tmp_path: Path
+    disk: PretendDisk, tmp_path: Path
 ) -> None:
     async def run() -> None:
         with SqliteStore(tmp_path / "store.sqlite") as store:
@@ -109,7 +112,7 @@ def test_a_disk_that_fills_up_in_the_middle_ends_the_exchange_and_loses_nothing(
 
 
 def test_who_stays_is_asked_for_what_it_has_when_there_is_room_and_the_server_is_told_to_look(
-    disk: Disk, tmp_path: Path
+    disk: PretendDisk, tmp_path: Path
 ) -> None:
     async def run() -> None:
         with SqliteStore(tmp_path / "store.sqlite") as store:
@@ -130,6 +133,62 @@ def test_who_stays_is_asked_for_what_it_has_when_there_is_room_and_the_server_is
                 joined.stream.abort()
                 await running
                 await joined.served
+
+    asyncio.run(run())
+
+
+def test_a_store_that_has_as_much_as_it_may_gives_and_is_asked_for_nothing(tmp_path: Path) -> None:
+    async def run() -> None:
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            held = sum(record.size for record in RIGHT)
+            house = House(store=store, store_at_most=held + COMMIT_ROOM - 1)
+            result, theirs = await visit(house)
+            assert result.complete
+            assert ids(theirs) == LEFT_IDS | RIGHT_IDS
+            assert ids(store) == RIGHT_IDS
+            assert [each["limit"] for each in house.told("limit")] == ["store-at-most"]
+            assert house.serving.metrics.value("lace_quota_hits_total", limit="store-at-most") == 1
+            # A bound that was raised is asked again, as when the server is told to look.
+            more = replace(house.serving.arrangement, store_at_most=held + COMMIT_ROOM)
+            assert house.serving.reload(more) == 0
+            await house.honest()
+            assert ids(store) == LEFT_IDS | RIGHT_IDS
+
+    asyncio.run(run())
+
+
+def test_a_store_that_others_fill_in_the_middle_ends_the_exchange_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        with SqliteStore(tmp_path / "store.sqlite") as store:
+            house = House(store=store, store_at_most=1 << 30)
+            sizes = iter([0])
+            monkeypatch.setattr(Disk, "held", lambda _: next(sizes, (1 << 30) - 10))
+            result, theirs = await visit(house)
+            assert house.ended["code"] == "serve/store-full"
+            assert house.ended["cause"] == "limit"
+            assert not result.complete
+            assert ids(store) == RIGHT_IDS
+            assert ids(theirs) >= LEFT_IDS
+            assert house.serving.metrics.value("lace_quota_hits_total", limit="store-at-most") == 1
+
+    asyncio.run(run())
+
+
+def test_a_bound_for_a_store_that_does_not_say_what_it_holds_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        house = House(store_at_most=1 << 30)
+        before = house.serving.arrangement
+        monkeypatch.delattr(MemoryStore, "held_bytes")
+        with pytest.raises(SizeUnknown, match="held_bytes"):
+            House(store_at_most=1 << 30)
+        other = House()
+        with pytest.raises(SizeUnknown):
+            other.serving.reload(before)
+        assert other.serving.arrangement.store_at_most is None
 
     asyncio.run(run())
 

@@ -34,6 +34,7 @@ exchanges 50
 exchanges-per-host 5
 stored-per-day-in-all 1T
 keep-free 3G
+store-at-most 90G
 rounds   9
 loops    4
 round-bytes 64M
@@ -79,7 +80,7 @@ def test_every_word_is_understood(folder: Path) -> None:
     assert (found.sign_as, found.metrics, found.log_format) == ("me", 9464, "json")
     assert found.log == folder / "logs/lace log"
     assert (found.exchanges, found.per_host) == (50, 5)
-    assert (found.stored_in_all, found.keep_free) == (1 << 40, 3 << 30)
+    assert (found.stored_in_all, *found.room) == (1 << 40, 3 << 30, 90 << 30)
     assert (found.stays_open, found.prove_in_clear) == (False, True)
     assert (found.look_seconds, found.grace_seconds) == (0.5, 3)
     assert (found.options.deflate, found.options.unix_mode) == (True, 0o660)

@@ -479,6 +479,8 @@ class StoreContract:
         assert stats.version == store.version()
         assert stats.records == {t: sum(r.type == t for r in left) for t in "BPS"}
         assert stats.record_bytes == sum(record.size for record in left)
+        if hasattr(store, "held_bytes"):
+            assert store.held_bytes() == stats.record_bytes
         assert stats.facts == sum(len(facts_of_record(record)) for record in left)
         assert (stats.removed, stats.forgotten, stats.set_aside) == (3, 2, 0)
 

@@ -163,6 +163,11 @@ class LakePeer(LakeStore):
         self._settle()
         return done
 
+    def held_bytes(self) -> int:
+        """Return how many bytes the files of the version have, and the records in the inbox."""
+        files = (file for table in self.snapshot.files.values() for file in table or ())
+        return sum(file.bytes for file in files) + self.inbox.held_bytes()
+
     def _settle(self) -> None:
         """Take out of the inbox what the tables have, or refuse for good."""
         held = [record_id for _, record_id in self.inbox.ids()]

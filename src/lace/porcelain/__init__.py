@@ -185,7 +185,7 @@ if TYPE_CHECKING:
         compile_wanted,
     )
     from lace.porcelain.server.arrangement import Arrangement, PeerGroup, Terms, arrange, read_arrangement
-    from lace.porcelain.server.disk import DiskReserved
+    from lace.porcelain.server.disk import DiskReserved, SizeUnknown, StoreFull
     from lace.porcelain.server.faults import ServerFault, ServerRefused
     from lace.porcelain.server.file import BadValue, ServerFile, parse_served, read_server
     from lace.porcelain.server.log import Reports, ServerLog
@@ -220,9 +220,9 @@ __all__ = [
     "Reports", "ResidentFacts", "Row", "RuleChange", "RuleFile", "RuleFileTooBig", "RuleProfile",
     "RulesRefused", "ScryptCost", "SectionHeader", "Sending", "ServerFault", "ServerFile", "ServerLog",
     "ServerRefused", "Serving", "Shape", "ShardWriter", "ShardsExist", "Share", "Sharing", "Shown",
-    "SparkLake", "Standing", "Stay", "Supposed", "TableFormat", "TableView", "Terms", "ToProvenPeers",
-    "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhyNotSend", "WhySend", "WhySent", "Workbench",
-    "Worth", "WrongArgument", "WrongPassphrase",
+    "SizeUnknown", "SparkLake", "Standing", "Stay", "StoreFull", "Supposed", "TableFormat", "TableView",
+    "Terms", "ToProvenPeers", "TooLate", "TooMany", "UnknownOption", "Visitor", "Who", "WhyNotSend",
+    "WhySend", "WhySent", "Workbench", "Worth", "WrongArgument", "WrongPassphrase",
     "arrange", "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks",
     "deliver", "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
@@ -276,7 +276,7 @@ _ROOMS = {
     "policies.parse": ("GivenPolicy", "check_policy", "parse_policy", "read_policy"),
     "policies.plan": ("PlannedExchange", "plan_exchange"),
     "policies.trial": ("CaseOutcome", "try_policy"),
-    "server.disk": ("DiskReserved",),
+    "server.disk": ("DiskReserved", "SizeUnknown", "StoreFull"),
     "server.quotas": ("Bounds", "DayLimits", "QuotaSpent", "Quotas", "Stay", "TooMany"),
     "policies.ready": ("NoSuchPolicy", "ReadyPolicy", "find_ready_policy", "ready_policies"),
     "reasons.rehearsal": ("HeldBack", "Preview", "Rehearsal"),

@@ -138,6 +138,11 @@ class MemoryStore(RecordFacts):
             entries = self._log[after:]  # entry i has number i + 1
         yield from entries
 
+    def held_bytes(self) -> int:
+        """Return how many bytes all records have."""
+        with self._lock:
+            return sum(map(len, self._bytes.values()))
+
     def version(self) -> Version:
         """Return the present state's name."""
         with self._lock:

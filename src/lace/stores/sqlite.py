@@ -238,6 +238,11 @@ class SqliteStore(RecordFacts):
         with self._connections.reader() as connection:
             return Version._make(connection.execute("SELECT generation, last FROM state").get)
 
+    def held_bytes(self) -> int:
+        """Return how many bytes all records have."""
+        with self._connections.reader() as connection:
+            return int(connection.execute("SELECT record_bytes FROM state").get)
+
     def wait(self, after: int, timeout: float | None = None) -> Version:
         """Return once something happened after this number, or when the time is over."""
         end = None if timeout is None else time.monotonic() + timeout

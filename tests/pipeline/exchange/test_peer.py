@@ -63,6 +63,11 @@ def test_a_fold_is_called_so_and_counts_the_bytes_of_its_records(tmp_path: Path)
         done = peer.fold()
     assert done is not None
     made = lake.snapshot()
+    with LakePeer(lake) as peer:
+        tables = sum(peer.stats().files.values())
+        assert peer.held_bytes() == tables > 0
+        peer.put(more := make_blob(b"waits"))
+        assert peer.held_bytes() == tables + more.size
     assert (made.operation, made.counts["bytes"], done.bytes) == (
         "fold", sum(each.size for each in records), sum(each.size for each in records),
     )  # fmt: skip

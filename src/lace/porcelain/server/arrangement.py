@@ -30,6 +30,7 @@ from lace.porcelain.exchanges.exchange import ExchangeChoices
 from lace.porcelain.exchanges.peerpolicy import PolicyBook, given_policies
 from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.policies.parse import GivenPolicy, read_policy
+from lace.porcelain.server.disk import Room
 from lace.porcelain.server.faults import find_server_fault, refuse_server
 from lace.porcelain.server.file import COMMAND_LINE, Given, ServerFile, ServerGroup, parse_served, read_server
 from lace.porcelain.server.quotas import Bounds, DayLimits
@@ -104,6 +105,8 @@ class Arrangement:
     stored_in_all: int | None = None
     keep_free: int | None = None
     """So many bytes of the disk are left free; None stores until it is full."""
+    store_at_most: int | None = None
+    """So many bytes of records the store may hold; with more it only gives. None is no bound."""
     stays_open: bool = True
     look_seconds: float = LOOK_SECONDS
     grace_seconds: float = GRACE_SECONDS
@@ -177,6 +180,11 @@ class Arrangement:
         """Return what its quotas are checked against."""
         terms = self.terms_of(visitor)
         return Bounds(self.exchanges, self.per_host, terms.per_peer, terms.day, self.stored_in_all)
+
+    @property
+    def room(self) -> Room:
+        """What peers may take of the disk."""
+        return Room(self.keep_free, self.store_at_most)
 
     def choices(self, visitor: Visitor, room: int | None) -> ExchangeChoices:
         """Return how an exchange with a visitor goes, where it is known how many bytes it may store today.
@@ -254,6 +262,7 @@ class _Arranging:
             per_host=server.one("exchanges-per-host", PER_HOST),
             stored_in_all=server.one("stored-per-day-in-all"),
             keep_free=server.one("keep-free"),
+            store_at_most=server.one("store-at-most"),
             stays_open=server.one("open", True),
             look_seconds=server.one("look-seconds", LOOK_SECONDS),
             grace_seconds=server.one("grace-seconds", GRACE_SECONDS),

@@ -20,7 +20,7 @@ from lace.policy import OperandLimits
 from lace.porcelain.exchanges.exchange import ExchangeEnd, Guard
 from lace.porcelain.exchanges.peerpolicy import PolicyBook
 from lace.porcelain.policies.file import PolicyFile
-from lace.porcelain.server.disk import KEEP_FREE, Disk, DiskReserved
+from lace.porcelain.server.disk import Disk, DiskReserved, StoreFull
 from lace.porcelain.server.log import ServerLog
 from lace.porcelain.server.metrics import Metrics
 from lace.porcelain.server.quotas import QuotaSpent, Stay
@@ -108,15 +108,16 @@ class Attending(Guard):
         return arranged.terms_of(visitor).evaluation
 
     def may_store(self) -> bool:
-        """Ask for nothing where the disk has no room for it; the peer still gets what it may have."""
-        self._gives_only = not self._disk.has_room(self.arrangement.keep_free)
-        if self._gives_only:
-            self._tell_limit(KEEP_FREE)
-        return not self._gives_only
+        """Ask for nothing where there is no room for it; the peer still gets what it may have."""
+        full = self._disk.is_full(self.arrangement.room)
+        self._gives_only = full is not None
+        if full is not None:
+            self._tell_limit(full)
+        return full is None
 
     def store(self, size: int) -> None:
-        """Refuse more bytes of records than the peer may store today, or the disk has room for."""
-        self._disk.check(size, self.arrangement.keep_free)
+        """Refuse more bytes of records than the peer may store today, or there is room for."""
+        self._disk.check(size, self.arrangement.room)
         self._stay.store(size)
 
     def evaluated(self, seconds: float) -> None:
@@ -208,7 +209,7 @@ class Attending(Guard):
             return False  # whoever begins it looks again
         seen = self.visitor
         book, book_before = arrangement.book(self._came_as), before.book(self._came_as)
-        takes_again = self._gives_only and self._disk.has_room(arrangement.keep_free)
+        takes_again = self._gives_only and self._disk.is_full(arrangement.room) is None
         same = False
         try:
             arrangement.door.knock(seen)
@@ -261,7 +262,7 @@ class Attending(Guard):
         error = None if result is None else told_error(result.error)
         if error is not None:
             metrics.add("lace_errors_total", code=error.code)
-            if isinstance(error, QuotaSpent | DiskReserved):
+            if isinstance(error, (QuotaSpent, DiskReserved, StoreFull)):
                 metrics.add("lace_quota_hits_total", limit=error.fields["limit"])
         self.tell(
             "ended",

@@ -166,6 +166,9 @@ SERVER_WORDS: Final = {
     "exchanges-per-host": Word(parse_amount, "at once, from one host (32)"),
     "stored-per-day-in-all": Word(parse_bytes, "bytes of records stored in a day, in all (no limit)"),
     "keep-free": Word(parse_bytes, "bytes of the disk that peers leave free (nothing)"),
+    "store-at-most": Word(
+        parse_bytes, "bytes of records in the store, after which peers only get (no limit)"
+    ),
 }
 PEER_WORDS: Final = {
     "policy": Word(str, "the policy file", path=True),

@@ -46,6 +46,7 @@ METRICS: Final = {
     "lace_sent_bytes_total": Metric("counter", "Bytes to peers, of connections that ended"),
     "lace_stored_bytes_today": Metric("gauge", "Bytes of records from peers that were stored today (UTC)"),
     "lace_disk_free_bytes": Metric("gauge", "Bytes that are free on the disk of the store"),
+    "lace_store_bytes": Metric("gauge", "Bytes of the records that the store holds"),
     "lace_evaluations_total": Metric("counter", "Evaluations of policies"),
     "lace_evaluation_seconds_total": Metric("counter", "Time in evaluations, without waiting for turns"),
     "lace_quota_hits_total": Metric("counter", "How often a limit of ours ended something", ("limit",)),

@@ -74,6 +74,7 @@ class Serving:
         """How the last exchange ended."""
         self._exchanges = exchanges
         self._disk = Disk(exchanges.store)
+        self._disk.check_bounds(arrangement.room)
         self._secret = secret
         self._now = now
         self._log = log or ServerLog(lambda line: None)
@@ -88,6 +89,8 @@ class Serving:
         self.metrics.ask("lace_stored_bytes_today", lambda: self.quotas.stored_today)
         if self._disk.free() is not None:
             self.metrics.ask("lace_disk_free_bytes", lambda: self._disk.free() or 0)
+        if self._disk.held() is not None:
+            self.metrics.ask("lace_store_bytes", lambda: self._disk.held() or 0)
         self.metrics.ask("lace_dropped_total", lambda: sum(server.refused for server in self._servers))
 
     @asynccontextmanager
@@ -135,6 +138,7 @@ class Serving:
         Certificates are read again, and shown to whoever connects from now on; where one makes no TLS,
         `BadTls` is raised and nothing changes. Addresses and the server's own key stay until it starts again.
         """
+        self._disk.check_bounds(arrangement.room)
         renewals = [server.renew(arrangement.options) for server in self._servers]
         for hold in renewals:
             hold()
