@@ -160,8 +160,8 @@ class Driver:
     def begin(self) -> None:
         """Be told that a change begins: what the one before noted is nothing to go back to any more."""
         if self._noted:
-            self._noted.clear()
             self._noted_rounds.clear()
+            self._noted.clear()  # last: it says whether there is something to forget
 
     def update_one(
         self, source: Source, row: Row, readers: list[Reader], marks: Marks, budget: Budget
