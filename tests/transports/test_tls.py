@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from lace.transports import (
     make_self_signed,
     serve,
 )
-from lace.transports.tls import connecting_context, serving_context
+from lace.transports.tls import connecting_context, serving_context, shown_context
 from tests.transports.conftest import write_certificate
 from tests.transports.ends import free_port, joined
 
@@ -200,6 +201,28 @@ def test_a_certificate_says_from_when_and_until_when_it_holds(tmp_path: Path) ->
     path.write_text("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", encoding="ascii")
     with pytest.raises(BadTls, match=r"pair\.pem: its certificate cannot be read"):
         certificate_days(path)
+
+
+def test_a_certificate_that_is_replaced_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, pairs = tmp_path / "pair.pem", [b"".join(make_self_signed()) for _ in range(9)]
+    path.write_bytes(pairs[0])
+    replacements = iter(pairs[1:2])
+    load = ssl.SSLContext.load_cert_chain
+    shown: list[bytes] = []
+
+    def replaced_meanwhile(context: ssl.SSLContext, *given: Any, **named: Any) -> None:
+        shown.append(leaf_hash(path))
+        load(context, *given, **named)
+        path.write_bytes(next(replacements, path.read_bytes()))
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", replaced_meanwhile)
+    _, binding = shown_context(Tls(certificate=path))
+    assert binding == shown[-1] == leaf_hash(path) != shown[0]
+    replacements = iter(pairs[2:])
+    with pytest.raises(BadTls, match="replaced each time"):
+        shown_context(Tls(certificate=path))
 
 
 @pytest.mark.net

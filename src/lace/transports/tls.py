@@ -18,6 +18,8 @@ from lace.text import digest
 from lace.transports.faults import BadTls, explain
 from lace.transports.options import Tls
 
+TIMES_READ = 3
+"""So often a certificate is read that is replaced meanwhile."""
 _BEGIN = "-----BEGIN CERTIFICATE-----"
 _END = "-----END CERTIFICATE-----"
 _NO_CERTIFICATE = "there is no certificate in PEM in it"
@@ -56,17 +58,36 @@ def _check_name(context: ssl.SSLContext, name: str) -> None:
 
 def serving_context(tls: Tls) -> ssl.SSLContext:
     """Return what a server shows."""
-    if tls.certificate is None:
-        raise BadTls(what="wss", reason="a server needs a certificate; behind a proxy that ends TLS serve ws")
-    leaf_hash(tls.certificate)
+    certificate = _certificate(tls)
+    leaf_hash(certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         # Nobody is there to be asked for a passphrase: OpenSSL would ask the terminal.
-        context.load_cert_chain(tls.certificate, tls.key, password=lambda: b"")
+        context.load_cert_chain(certificate, tls.key, password=lambda: b"")
     except OSError as error:
-        what, reason = _key_fault(tls.certificate, tls.key, error)
+        what, reason = _key_fault(certificate, tls.key, error)
         raise BadTls(what=str(what), reason=reason) from error
     return _strict(context)
+
+
+def shown_context(tls: Tls) -> tuple[ssl.SSLContext, bytes]:
+    """Return what a server shows, and the channel binding of just that.
+
+    Both are read from one file, and whoever renews the certificate may replace it in between: proofs would
+    then be bound to what nobody is shown.
+    """
+    certificate = _certificate(tls)
+    for _ in range(TIMES_READ):
+        binding, context = leaf_hash(certificate), serving_context(tls)
+        if leaf_hash(certificate) == binding:
+            return context, binding
+    raise BadTls(what=str(certificate), reason="it was replaced each time that it was read")
+
+
+def _certificate(tls: Tls) -> Path:
+    if tls.certificate is None:
+        raise BadTls(what="wss", reason="a server needs a certificate; behind a proxy that ends TLS serve ws")
+    return tls.certificate
 
 
 def _key_fault(certificate: Path, key: Path | None, error: OSError) -> tuple[Path, str]:

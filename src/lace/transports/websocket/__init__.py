@@ -26,7 +26,7 @@ from lace.transports.proven import Proven
 from lace.transports.serving import Handler, Server
 from lace.transports.stream import BufferedStream, SocketStream, Stream, lend
 from lace.transports.tcp import dial, name_of, serve_sockets, set_up
-from lace.transports.tls import certificate_hash, connecting_context, leaf_hash, serving_context
+from lace.transports.tls import certificate_hash, connecting_context, leaf_hash, shown_context
 from lace.transports.websocket.frames import WebSocketStream
 from lace.transports.websocket.upgrade import answer_upgrade, ask_upgrade
 
@@ -101,9 +101,12 @@ class _Ours:
     def __init__(self, secure: bool, options: Options) -> None:
         tls = options.tls
         self.options = options
-        self.context: ssl.SSLContext | None = serving_context(tls) if secure else None
-        shown = tls.certificate if secure else tls.public_certificate
-        self._certificate = None if shown is None else leaf_hash(shown)
+        self.context: ssl.SSLContext | None = None
+        self._certificate: bytes | None = None
+        if secure:
+            self.context, self._certificate = shown_context(tls)
+        elif tls.public_certificate is not None:
+            self._certificate = leaf_hash(tls.public_certificate)
         self._proxies = frozenset(tls.proxies)
 
     def proven(self, sock: socket.socket) -> Proven:
