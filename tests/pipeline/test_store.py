@@ -14,14 +14,16 @@ from lace.facts import Excerpt, facts_of_record
 from lace.pipeline import BadDataFile, Lake, VersionRemoved, open_lake, optimize, vacuum
 from lace.pipeline.datasource import LaceReader
 from lace.pipeline.intake.sources import resolve
+from lace.pipeline.lake.manifest import manifest_path
 from lace.pipeline.peer import LakePeer
 from lace.pipeline.store import LakeIsRead, LakeStore
 from lace.porcelain import Shape, generate
 from lace.record import Record
-from lace.stores import MemoryStore, NotStored, RottenRecord
+from lace.stores import MemoryStore, NotStored, RottenRecord, Version
 from lace.text import RecordId
 from tests.engines.test_pieces import EXCERPTS, facts_in
 from tests.facts.source_contract import RECORD_SETS, FactSourceContract
+from tests.pipeline.lake.filling import fill
 from tests.pipeline.lakes import damage, flip_unnoticed, lake_of
 
 RECORDS = list(generate(5, 2500, shape=Shape(sealed=60)))
@@ -132,6 +134,25 @@ def test_an_older_version_is_a_store_of_its_own(lake: Lake) -> None:
     older = LakeStore(lake, 1)
     assert {each for _, each in older.ids()} == {record.id for record in RECORDS[:1200]}
     assert older.version() != LakeStore(lake).version()
+
+
+def test_a_version_is_known_by_its_attempt_where_its_number_came_twice(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "L", RECORDS[:3], RECORDS[3:5])
+    first, second = LakeStore(lake, 1).version(), LakeStore(lake).version()
+    # Put back as it was after the first commit, and filled with as much of something else.
+    Path(lake.where, manifest_path(2)).unlink()
+    fill(lake, RECORDS[5:7], "other")
+    store = LakeStore(lake)
+    assert store.version().last == second.last
+    found = store.as_of(first)
+    assert found is not None
+    assert found.version() == first
+    assert store.as_of(second) is None
+    assert store.as_of(Version(f"{lake.generation}/3/{'0' * 16}", 5)) is None
+    # Noted before attempts were in the name.
+    older = store.as_of(Version(f"{lake.generation}/1", 3))
+    assert older is not None
+    assert older.version() == first
 
 
 def test_a_lake_is_not_written_by_way_of_a_store(lake: Lake) -> None:

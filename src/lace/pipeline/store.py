@@ -54,8 +54,12 @@ SEGMENT_RECORDS: Final = 1000
 
 
 def name_version(lake: Lake, snapshot: Snapshot) -> Version:
-    """Return the name under which a history knows a version of a lake."""
-    return Version(f"{lake.generation}/{snapshot.version}", snapshot.rows("records"))
+    """Return the name under which a history knows a version of a lake.
+
+    The attempt is in it: a lake that was put back from a copy counts the same numbers once more.
+    """
+    name = f"{lake.generation}/{snapshot.version}/{snapshot.manifest.attempt}"
+    return Version(name, snapshot.rows("records"))
 
 
 class LakeIsRead(Unavailable):
@@ -141,13 +145,15 @@ class LakeStore(RecordFacts):
 
     def as_of(self, version: Version) -> LakeStore | None:
         """Return the version of the tables that an exchange saw, without its inbox; None where it is gone."""
-        generation, _, number = version.generation.partition("/")
+        generation, number, attempt = [*version.generation.split("/"), "", ""][:3]
         if generation != self._lake.generation or not number.isdigit():
             return None
         try:
-            return LakeStore(self._lake, int(number))
+            then = LakeStore(self._lake, int(number))
         except (NoSuchVersion, VersionRemoved):
             return None
+        # What was noted before versions were named by their attempt says no more than the number.
+        return then if attempt in ("", then.snapshot.manifest.attempt) else None
 
     def wait(self, after: int, timeout: float | None = None) -> Version:
         """Return at once: nothing happens to a version."""
