@@ -18,6 +18,16 @@ def digest(data: bytes | memoryview) -> bytes:
     return blake3(data).digest()
 
 
+def hasher() -> blake3:
+    """Return a hash of nothing yet, for data that comes piece by piece; `digest` may be asked in between.
+
+    >>> pieces = hasher().update(b"o").update(b"ne")
+    >>> pieces.digest() == digest(b"one")
+    True
+    """
+    return blake3()
+
+
 def digest_all(pieces: Iterable[bytes | memoryview]) -> list[bytes]:
     """Return the hash of each piece, for whoever has thousands of small ones.
 

@@ -296,20 +296,27 @@ def test_a_store_that_was_put_back_and_went_another_way_is_read_anew(lake: Lake,
     assert ingest(lake, [path]).skipped == 1
 
 
-def test_a_store_that_was_put_back_and_ends_with_the_same_record_is_read_anew(
+def test_a_store_that_was_put_back_and_ends_with_the_same_records_is_read_anew(
     lake: Lake, tmp_path: Path
 ) -> None:
-    """As after a restore, when a sync brings the record once more, behind another one."""
+    """As after a restore, when a sync brings them once more in its own order, behind another one."""
     path, copy = tmp_path / "store.sqlite", tmp_path / "copy.sqlite"
     with SqliteStore(path) as store:
         store.put_many(MANY[:5])
     shutil.copy(path, copy)
-    for first, new in ((MANY[5], 7), (MANY[6], 1)):
+    same = [make_blob(f"the same {number}".encode()) for number in range(2000)]
+    for first, new in ((MANY[5], 2006), (MANY[6], 1)):
         shutil.copy(copy, path)
         with SqliteStore(path) as store:
-            store.put_many([first, MANY[7]])
+            store.put_many([first, *same])
         assert numbers(ingest(lake, [path]))[0] == new
-    assert raws(lake).keys() == {record.id for record in MANY[:8]}
+        # From here on it goes on from what is known.
+        with SqliteStore(path) as store:
+            store.put(make_blob(first.raw))
+        assert numbers(ingest(lake, [path]))[:2] == (1, 0)
+    assert raws(lake).keys() == {
+        record.id for record in [*MANY[:7], *same, make_blob(MANY[5].raw), make_blob(MANY[6].raw)]
+    }
 
 
 def test_a_rotten_record_of_a_store_is_rejected_under_its_number(lake: Lake, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -30,12 +29,12 @@ from lace.pipeline.lake.lake import LAKE_FILE, Lake, open_lake
 from lace.pipeline.lake.manifest import DataFile
 from lace.pipeline.lake.snapshot import Snapshot
 from lace.stores import Added, NotAStore, SqliteStore, Store, file_faults, find_sources
-from lace.text import digest, encode
+from lace.text import digest, encode, hasher
 
 ENDS_BYTES: Final = 64 * 1024
 """How much of each end of a file its identity covers; what is in between is told by size and time."""
-MARKED: Final = 1024
-"""So many entries of a store's log, the last ones of a state, tell whether it is that state."""
+LOG_STEP: Final = 4096
+"""Entries of a store's log that are hashed at a time."""
 STORE_STEP: Final = 50_000
 """Numbers of a store for one task."""
 LACE_STORE: Final = ".lace/store.sqlite"
@@ -97,7 +96,7 @@ class StoreSource:
     generation: str
     last: int
     mark: str
-    """A hash of what came and went last; a copy that was put in the place of the store went another way."""
+    """A hash of all that came and went; a copy that was put in the place of the store went another way."""
     size: int = 0
     after: int = 0
     basis: str = ""
@@ -243,23 +242,33 @@ def _file(path: Path) -> FileSource:
 def _store(path: str | Path) -> StoreSource:
     with closing(SqliteStore(path, create=False, read_only=True)) as store:
         version = store.version()
-        mark = _mark(store, version.last)
+        mark = _marks(store, [version.last]).get(version.last, "-")
     whole = os.path.abspath(path)
     return StoreSource(
         source_name(path), whole, version.generation, version.last, mark, os.path.getsize(whole)
     )
 
 
-def _mark(store: Store, number: int) -> str:
-    """Return a hash of what came and went up to a number; a dash where that cannot be told.
+def _marks(store: Store, numbers: Iterable[int]) -> dict[int, str]:
+    """Return a hash of all that came and went up to each of some numbers; of none behind damage.
 
-    Not of the last one alone: what is there again after a copy was put back may end with the same record.
+    Of all of it: after a copy was put back, a sync may bring any number of the same records in their order,
+    behind others than before.
     """
+    found: dict[int, str] = {}
+    log, whole = store.log(), hasher()
+    entry = None
     with suppress(Corrupt):  # what can be read of a damaged store is read, and the rest rejected
-        log = takewhile(lambda entry: entry.seq <= number, store.log(max(0, number - MARKED)))
-        said = [f"{'+' if isinstance(entry, Added) else '-'} {entry.seq} {entry.record_id}" for entry in log]
-        return encode(digest("\n".join(said).encode()))
-    return "-"
+        entry = next(log, None)
+        for number in sorted(set(numbers)):
+            while entry is not None and entry.seq <= number:
+                said: list[str] = []
+                while entry is not None and entry.seq <= number and len(said) < LOG_STEP:
+                    said.append(f"{'+' if isinstance(entry, Added) else '-'} {entry.seq} {entry.record_id}\n")
+                    entry = next(log, None)
+                whole.update("".join(said).encode())
+            found[number] = encode(whole.digest())
+    return found
 
 
 def _lake(lake: Lake) -> LakeSource:
@@ -316,10 +325,12 @@ def stands(source: IngestSource, earlier: Iterable[str]) -> bool:
 
 
 def _store_since(source: StoreSource, states: Iterable[tuple[int, str]]) -> StoreSource:
+    states = list(states)
     with closing(open_store(source)) as store:
-        for last, identity in states:
-            if identity.split(" ")[3:] == [_mark(store, last)]:
-                return replace(source, after=last, basis=identity)
+        marks = _marks(store, [last for last, _ in states])
+    for last, identity in states:
+        if last in marks and identity.split(" ")[3:] == [marks[last]]:
+            return replace(source, after=last, basis=identity)
     return source  # what was read then is not what stands there now
 
 
