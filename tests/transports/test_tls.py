@@ -225,6 +225,62 @@ def test_a_certificate_that_is_replaced_while_it_is_read_is_read_again(
         shown_context(Tls(certificate=path))
 
 
+def test_a_key_that_was_read_beside_the_certificate_before_it_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, key = tmp_path / "leaf.pem", tmp_path / "key.pem"
+    (old, old_key), (new, new_key) = make_self_signed(), make_self_signed()
+    path.write_bytes(old)
+    key.write_bytes(old_key)
+    load = ssl.SSLContext.load_cert_chain
+
+    def replaced_meanwhile(context: ssl.SSLContext, *given: Any, **named: Any) -> None:
+        path.write_bytes(new)
+        try:
+            load(context, *given, **named)
+        finally:
+            key.write_bytes(new_key)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", replaced_meanwhile)
+    assert shown_context(Tls(certificate=path, key=key))[1] == leaf_hash(path)
+    key.write_bytes(old_key)
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", load)
+    with pytest.raises(BadTls, match="its key is not that of the certificate"):
+        shown_context(Tls(certificate=path, key=key))
+
+
+@pytest.mark.net
+def test_proofs_are_bound_to_what_is_shown_where_a_certificate_was_replaced_while_it_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_certificate(tmp_path / "pair.pem", "before.example")
+    renewed = write_certificate(tmp_path / "renewed.pem", "after.example")
+    load = ssl.SSLContext.load_cert_chain
+    seen: list[bytes | None] = []
+
+    def replaced_meanwhile(context: ssl.SSLContext, *given: Any, **named: Any) -> None:
+        load(context, *given, **named)
+        path.write_bytes(renewed.read_bytes())
+
+    async def handler(stream: Stream) -> None:
+        seen.append(stream.proven.certificate)
+        await stream.read()
+
+    async def run() -> None:
+        monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", replaced_meanwhile)
+        options = Options(tls=Tls(certificate=path))
+        client = Options(tls=Tls(authorities=(renewed,)))
+        async with (
+            asyncio.timeout(20),
+            serve(free_port("wss:127.0.0.1:0"), handler, options) as server,
+            connect(server.addresses[0], client),
+        ):
+            pass
+
+    asyncio.run(run())
+    assert seen == [leaf_hash(renewed)]
+
+
 @pytest.mark.net
 def test_a_renewed_certificate_is_shown_to_whoever_connects_next(tmp_path: Path) -> None:
     before = write_certificate(tmp_path / "before.pem", "before.example")

@@ -78,7 +78,14 @@ def shown_context(tls: Tls) -> tuple[ssl.SSLContext, bytes]:
     """
     certificate = _certificate(tls)
     for _ in range(TIMES_READ):
-        binding, context = leaf_hash(certificate), serving_context(tls)
+        binding = leaf_hash(certificate)
+        try:
+            context = serving_context(tls)
+        except BadTls:
+            # The certificate may be a new one by now, and the key that was read the one of before.
+            if leaf_hash(certificate) == binding:
+                raise
+            continue
         if leaf_hash(certificate) == binding:
             return context, binding
     raise BadTls(what=str(certificate), reason="it was replaced each time that it was read")
