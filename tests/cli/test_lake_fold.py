@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lace.porcelain import Lace
+from lace.porcelain import FileRefused, Lace
 from tests.cli.conftest import Run
 from tests.cli.servers import SECONDS, answering, kept_open, start
 from tests.porcelain.talking import OPEN, notes, stocked
@@ -88,6 +88,19 @@ def test_erasing_tells_what_waits_in_the_inbox(waters: Run, home: Path) -> None:
     erased = waters("lake", "erase", record.id, "--lake", "L", "--json")
     assert (erased.values[0]["erased"], erased.values[0]["waiting"]) == ([record.id], None)
     assert "what waits in the inbox cannot be told" in erased.err
+
+
+def test_an_inbox_that_may_not_be_opened_keeps_nobody_from_erasing(
+    waters: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise FileRefused(where="inbox.sqlite", reason="Permission denied")
+
+    monkeypatch.setattr("lace.cli.lake_erase.count_inbox", refuse)
+    erased = waters("lake", "erase", "//u//lake//lake/1", "--lake", "L", "--json")
+    assert erased.code == 0, erased.err
+    assert erased.values[0]["waiting"] is None
+    assert "what waits in the inbox cannot be told: inbox.sqlite: Permission denied" in erased.err
 
 
 def serve(home: Path) -> tuple[subprocess.Popen[str], str]:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from lace.cli.command import Call, Command
 from lace.cli.lakes import add_inbox, add_its_lake, add_spark, count_inbox, open_its_lake, spark_if_asked
 from lace.cli.output import count
-from lace.errors import StoreError
+from lace.errors import LaceError
 
 
 def _erase_arguments(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def _erase(call: Call) -> int:
     try:
         # Before anything is erased: what is folded meanwhile is in the tables then.
         waiting = count_inbox(lake, call.out, args.inbox)
-    except StoreError as error:  # whatever its state, it keeps nobody from erasing
+    except LaceError as error:  # whatever its state, it keeps nobody from erasing
         call.out.note(f"what waits in the inbox cannot be told: {error}")
     with Lace(LakeStore(lake)) as lace:
         ids = [lace.find(each) for each in args.records]
