@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+from lace.drive import COMMIT_BYTES
 from lace.interlace import InterlaceResult
-from lace.porcelain.server.disk import COMMIT_ROOM, Disk, SizeUnknown
-from lace.record import Record
-from lace.stores import MemoryStore, SqliteStore
+from lace.porcelain.server.disk import COMMIT_ROOM, Disk, Room, SizeUnknown, StoreFull
+from lace.record import LIMITS, Record, make_blob
+from lace.stores import MemoryStore, SqliteStore, StoreClosed
 from lace.transports import Pump, exchange
 from tests.serving.house import House
 from tests.transports.ends import LEFT, RIGHT, ids, make_end
@@ -153,6 +154,7 @@ def test_a_store_that_has_as_much_as_it_may_gives_and_is_asked_for_nothing(tmp_p
             assert house.serving.reload(more) == 0
             await house.honest()
             assert ids(store) == LEFT_IDS | RIGHT_IDS
+            assert house.serving.metrics.value("lace_store_bytes") == sum(r.size for r in [*LEFT, *RIGHT])
 
     asyncio.run(run())
 
@@ -172,6 +174,98 @@ def test_a_store_that_others_fill_in_the_middle_ends_the_exchange_and_loses_noth
             assert ids(store) == RIGHT_IDS
             assert ids(theirs) >= LEFT_IDS
             assert house.serving.metrics.value("lace_quota_hits_total", limit="store-at-most") == 1
+
+    asyncio.run(run())
+
+
+def test_who_stays_is_asked_again_when_a_bound_is_raised_and_no_more_when_it_is_lowered() -> None:
+    async def run() -> None:
+        house = House(store_at_most=COMMIT_ROOM)
+        joined = house.join()
+        theirs = MemoryStore()
+        end = make_end(joined.stream, LEFT, store=theirs, stays_open=True)
+        pump = Pump(joined.stream, end, look_every=0.01)
+        running = asyncio.create_task(pump.run())
+        full = house.serving.arrangement
+        async with asyncio.timeout(SECONDS):
+            while not house.told("round"):
+                await asyncio.sleep(0.01)
+            assert house.serving.reload(full) == 0
+            assert house.serving.reload(replace(full, store_at_most=2 * COMMIT_ROOM)) == 1
+            while ids(house.store) != LEFT_IDS | RIGHT_IDS:
+                await asyncio.sleep(0.01)
+            # What it stored is in the store by now, and counts once: another one is let in beside it.
+            held = sum(record.size for record in [*LEFT, *RIGHT])
+            assert house.serving.reload(replace(full, store_at_most=held + COMMIT_ROOM)) == 0
+            for act in (lambda: house.serving.reload(full), lambda: theirs.put(make_blob(b"one more"))):
+                rounds = house.serving.metrics.value("lace_rounds_total")
+                assert act()
+                while house.serving.metrics.value("lace_rounds_total") == rounds:
+                    await asyncio.sleep(0.01)
+            assert not house.told("ended"), "it would be, had it been asked for that"
+            joined.stream.abort()
+            await running
+            await joined.served
+        assert ids(house.store) == LEFT_IDS | RIGHT_IDS
+
+    asyncio.run(run())
+
+
+def test_a_record_larger_than_a_commit_fits_where_something_is_asked_for() -> None:
+    large = [make_blob(bytes(20 << 20)), *LEFT]
+
+    async def run() -> None:
+        held = sum(record.size for record in RIGHT)
+        await House(store_at_most=held + COMMIT_ROOM).honest(large)
+
+    asyncio.run(run())
+    assert COMMIT_BYTES + LIMITS.data_bytes < COMMIT_ROOM
+
+
+def test_those_who_store_at_once_pass_no_bound_together() -> None:
+    store, room = MemoryStore(), Room(at_most=1000 + COMMIT_ROOM)
+    store.put(make_blob(bytes(600)))
+    disk, least = Disk(store), 1000 + COMMIT_ROOM - store.held_bytes()
+    disk.let_in("one", 300, room)
+    with pytest.raises(StoreFull, match="which are not stored"):
+        disk.let_in("other", least - 299, room)
+    assert disk.is_full(room) is None
+    disk.let_in("other", least - 300, room)
+    assert disk.is_full(room) == "store-at-most"
+    disk.settle("one")
+    disk.let_in("other", least, room)  # in the place of what it was let in with before
+    disk.settle("other")
+    assert disk.is_full(room) is None
+
+
+def test_a_store_that_does_not_say_now_what_it_holds_ends_no_reload_and_hides_no_number() -> None:
+    class Silent(MemoryStore):
+        silent = False
+
+        def held_bytes(self) -> int:
+            if self.silent:
+                raise StoreClosed(where="a test")
+            return super().held_bytes()
+
+    async def run() -> None:
+        store = Silent()
+        house = House(store=store, store_at_most=1 << 30)
+        joined = house.join()
+        pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
+        running = asyncio.create_task(pump.run())
+        async with asyncio.timeout(SECONDS):
+            while ids(store) != LEFT_IDS | RIGHT_IDS:
+                await asyncio.sleep(0.01)
+            store.silent = True
+            assert house.serving.reload(house.serving.arrangement) == 0
+            text = house.serving.metrics.text()
+            assert "\nlace_exchanges_open 1\n" in text
+            assert "\nlace_store_bytes " not in text
+            joined.stream.abort()
+            await running
+            await joined.served
+            await visit(house)
+        assert house.ended["code"] == StoreClosed.code
 
     asyncio.run(run())
 

@@ -165,6 +165,7 @@ def test_what_is_given_beside_a_file_wins(folder: Path) -> None:
         ("open maybe", "serve/value", "yes or no"),
         ("round-bytes 3X", "serve/value", "64k"),
         ("rounds -1", "serve/value", "no number from 1 on"),
+        ("store-at-most 73M", "serve/value", "a commit may bring 73M, so say more"),
         ("rounds 1 2", "serve/value", "takes one value"),
         ("metrics 70000", "serve/value", "65535"),
         ("look-seconds 0", "serve/value", "no time"),

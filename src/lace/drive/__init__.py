@@ -66,12 +66,12 @@ from lace.drive.operations import (
 )
 from lace.drive.receipts import Receipts, is_receipt
 from lace.drive.sendsets import SendSets
-from lace.drive.side import Item, Outbox, Side
+from lace.drive.side import COMMIT_BYTES, Item, Outbox, Side
 from lace.drive.snapshots import StoreSnapshots
 from lace.drive.wired import Ahead, Wired
 
 __all__ = [
-    "ANONYMOUS",
+    "ANONYMOUS", "COMMIT_BYTES",
     "Account", "Agreement", "Ahead", "Batch", "Beginning", "Came", "Ending", "ExchangeEnded", "ExchangeEntry",
     "ExchangeNotes", "ExchangeNumber", "FileHistory", "History", "HistoryReplaced", "Host", "InForce", "Item",
     "Leaving", "Left", "MemoryHistory", "NoSuchExchange", "NotAHistory", "NotNoted", "Note", "Observed",

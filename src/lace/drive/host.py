@@ -276,6 +276,8 @@ class Host:
             return self._stored(arrived, size, self.store.put_many(arrived, arriving=True))
         except LaceError as error:
             return StoreFailed(error)
+        finally:
+            self._settle()
 
     def begin_commit(self) -> RecordsStored | StoreFailed | None:
         """Begin to store what has arrived; return what became of the commit before, where there was one.
@@ -301,6 +303,9 @@ class Host:
     def _admit(self, size: int) -> None:
         """Raise where so many bytes of records are not to be stored; this one lets all in."""
 
+    def _settle(self) -> None:
+        """Be told that what was let in last is stored, or will not be."""
+
     def _take_arrived(self) -> tuple[list[Record], int]:
         arrived, size = self._arrived, self._arrived_bytes
         self._arrived, self._arrived_bytes = [], 0
@@ -315,6 +320,8 @@ class Host:
             return self._stored(committing.records, committing.size, committing.outcomes())
         except LaceError as error:
             return StoreFailed(error)
+        finally:
+            self._settle()
 
     def _stored(self, arrived: Sequence[Record], size: int, outcomes: Sequence[Outcome]) -> RecordsStored:
         stored = tuple([each.record_id for each in outcomes if isinstance(each, Stored)])

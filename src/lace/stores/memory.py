@@ -65,6 +65,7 @@ class MemoryStore(RecordFacts):
         self._records: dict[RecordId, Record] = {}
         self._bytes: dict[RecordId, bytes] = {}
         """All three in the order in which records were stored."""
+        self._held_bytes = 0
         self._forgotten: set[RecordId] = set()
         self._set_aside: list[bytes] = []
         self._closed = False
@@ -141,7 +142,7 @@ class MemoryStore(RecordFacts):
     def held_bytes(self) -> int:
         """Return how many bytes all records have."""
         with self._lock:
-            return sum(map(len, self._bytes.values()))
+            return self._held_bytes
 
     def version(self) -> Version:
         """Return the present state's name."""
@@ -237,6 +238,7 @@ class MemoryStore(RecordFacts):
             self._closed = True
             self._records.clear()
             self._bytes.clear()
+            self._held_bytes = 0
             self._change.notify_all()
 
     def __enter__(self) -> Self:
@@ -272,7 +274,9 @@ class MemoryStore(RecordFacts):
             log.extend(map(Added, free, ids))
             numbers.update(zip(ids, free, strict=True))
             held.update(zip(ids, records, strict=True))
-            stored.update(zip(ids, [record.raw for record in records], strict=True))
+            raws = [record.raw for record in records]
+            stored.update(zip(ids, raws, strict=True))
+            self._held_bytes += sum(map(len, raws))
             return list(map(Stored, ids, free, repeat(True)))
         outcomes: list[Outcome] = []
         for record in records:
@@ -288,10 +292,13 @@ class MemoryStore(RecordFacts):
                 numbers[record_id] = number
                 held[record_id] = record
                 stored[record_id] = record.raw
+                self._held_bytes += record.size
                 outcomes.append(Stored(record_id, number, True))
         return outcomes
 
     def _take(self, record_id: RecordId) -> bytes:
         self._log.append(Removed(len(self._log) + 1, record_id))
         del self._numbers[record_id], self._records[record_id]
-        return self._bytes.pop(record_id)
+        raw = self._bytes.pop(record_id)
+        self._held_bytes -= len(raw)
+        return raw

@@ -148,6 +148,9 @@ class Guard:
     def store(self, size: int) -> None:
         """Raise where so many bytes of records are not to be stored."""
 
+    def settle(self) -> None:
+        """Be told that what was let in last is stored, or will not be."""
+
     def evaluated(self, seconds: float) -> None:
         """Take note of how long an evaluation took, without the time spent waiting for others."""
 
@@ -238,10 +241,10 @@ class PolicyHost(Host):
             self._check_expected(peer)
             self._limits = self._guard.admit(peer) or self._limits
             active = self.agreed_on.active(peer)
+            self._asks = not self._sends_only and self._guard.may_store()
         except LaceError as error:
             return EvaluationFailed(error)
         self._views = Views(ME, active.exposure)
-        self._asks = not self._sends_only and self._guard.may_store()
         self._restrictions = (*active.restrictions, *([] if self._asks else [ASKS_FOR_NOTHING]))
         return super().prepare(agreed)
 
@@ -288,6 +291,9 @@ class PolicyHost(Host):
 
     def _admit(self, size: int) -> None:
         self._guard.store(size)
+
+    def _settle(self) -> None:
+        self._guard.settle()
 
     def remember(self, cursor: Cursor | None) -> None:
         """Keep what the peer advertised, unless our own send set says the same without being told."""

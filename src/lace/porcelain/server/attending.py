@@ -57,7 +57,7 @@ class Attending(Guard):
         self._came_as = visitor
         """Who it was before it proved anything here: in another epoch it may prove to be somebody else."""
         self._gives_only = False
-        """Whether the disk had no room when the epoch was agreed on."""
+        """Whether there was no room when the epoch was agreed on."""
         self.stream = stream
         self.arrangement = arrangement
         """The last one that holds for this exchange."""
@@ -117,8 +117,16 @@ class Attending(Guard):
 
     def store(self, size: int) -> None:
         """Refuse more bytes of records than the peer may store today, or there is room for."""
-        self._disk.check(size, self.arrangement.room)
-        self._stay.store(size)
+        self._disk.let_in(self, size, self.arrangement.room)
+        try:
+            self._stay.store(size)
+        except LaceError:
+            self.settle()
+            raise
+
+    def settle(self) -> None:
+        """Count what was let in last no longer: the disk and the store say it by themselves now."""
+        self._disk.settle(self)
 
     def evaluated(self, seconds: float) -> None:
         """Count an evaluation."""
@@ -209,7 +217,7 @@ class Attending(Guard):
             return False  # whoever begins it looks again
         seen = self.visitor
         book, book_before = arrangement.book(self._came_as), before.book(self._came_as)
-        takes_again = self._gives_only and self._disk.is_full(arrangement.room) is None
+        turns = self._turns_full(arrangement)
         same = False
         try:
             arrangement.door.knock(seen)
@@ -221,12 +229,12 @@ class Attending(Guard):
             self.refused(error)
             pump.post(end.cancel)
             return False
-        if book == book_before and not takes_again:
+        if book == book_before and not turns:
             return False
 
         def change() -> None:
             try:
-                quietly = same and self.visitor.peer == seen.peer and not takes_again
+                quietly = same and self.visitor.peer == seen.peer and not turns
                 end.change_policy(book, quietly=quietly)
             except LaceError as error:
                 self.refused(error)
@@ -234,7 +242,13 @@ class Attending(Guard):
 
         # Where nothing is another policy for this peer, it is for whom it may prove to be in a later epoch.
         pump.post(change)
-        return takes_again or not same
+        return turns or not same
+
+    def _turns_full(self, arrangement: Arrangement) -> bool:
+        """Tell whether there is room by now where there was none, or the other way round."""
+        with suppress(LaceError):  # a store that does not say now is as it was
+            return (self._disk.is_full(arrangement.room) is not None) is not self._gives_only
+        return False
 
     # What is told.
 
@@ -250,6 +264,7 @@ class Attending(Guard):
 
     def tell_end(self, result: InterlaceResult | None) -> None:
         """Tell how it ended; None where something failed that is no end of an exchange."""
+        self.settle()
         stream, metrics = self.stream, self._metrics
         with suppress(QuotaSpent):
             self._stay.carry(stream.bytes_received + stream.bytes_sent)

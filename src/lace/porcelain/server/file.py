@@ -33,6 +33,7 @@ from lace.datalog import NOWHERE, Diagnostic, Span
 from lace.errors import InputError, LaceError, TextError
 from lace.iltp import Address, BadAddress, parse_address
 from lace.porcelain.files import read_short_file
+from lace.porcelain.server.disk import COMMIT_ROOM
 from lace.porcelain.server.faults import find_server_fault, refuse_server
 from lace.porcelain.server.log import FORMATS
 from lace.porcelain.server.visitors import TRANSPORTS, Who, parse_user, parse_who
@@ -71,6 +72,15 @@ def parse_bytes(text: str) -> int:
     return (
         _number(text[:-1] if text[-1:] in _SIZES else text, "a size: write 1000, 64k, 16M, 2G or 1T") * unit
     )
+
+
+def parse_store_bound(text: str) -> int:
+    """Read how many bytes a store may hold, which is more than one commit brings."""
+    bound = parse_bytes(text)
+    if bound <= COMMIT_ROOM:
+        least = f"{COMMIT_ROOM >> 20}M"
+        raise BadValue(given=text, what=f"bound for a store: a commit may bring {least}, so say more")
+    return bound
 
 
 def parse_amount(text: str) -> int:
@@ -167,7 +177,7 @@ SERVER_WORDS: Final = {
     "stored-per-day-in-all": Word(parse_bytes, "bytes of records stored in a day, in all (no limit)"),
     "keep-free": Word(parse_bytes, "bytes of the disk that peers leave free (nothing)"),
     "store-at-most": Word(
-        parse_bytes, "bytes of records in the store, after which peers only get (no limit)"
+        parse_store_bound, "bytes of records in the store, after which peers only get (no limit)"
     ),
 }
 PEER_WORDS: Final = {

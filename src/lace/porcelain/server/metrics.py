@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from threading import Lock
 from typing import Final, NamedTuple
 
+from lace.errors import LaceError
 from lace.transports import NotServed
 
 LOOPBACK: Final = "127.0.0.1"
@@ -46,7 +47,7 @@ METRICS: Final = {
     "lace_sent_bytes_total": Metric("counter", "Bytes to peers, of connections that ended"),
     "lace_stored_bytes_today": Metric("gauge", "Bytes of records from peers that were stored today (UTC)"),
     "lace_disk_free_bytes": Metric("gauge", "Bytes that are free on the disk of the store"),
-    "lace_store_bytes": Metric("gauge", "Bytes of the records that the store holds"),
+    "lace_store_bytes": Metric("gauge", "Bytes of records that the store holds; of a lake, of its files"),
     "lace_evaluations_total": Metric("counter", "Evaluations of policies"),
     "lace_evaluation_seconds_total": Metric("counter", "Time in evaluations, without waiting for turns"),
     "lace_quota_hits_total": Metric("counter", "How often a limit of ours ended something", ("limit",)),
@@ -107,7 +108,9 @@ class Metrics:
             lines += [f"# HELP {name} {metric.help}.", f"# TYPE {name} {metric.kind}"]
             found: dict[tuple[str, ...], float]
             if name in self._gauges:
-                found = {(): self._gauges[name]()}
+                found = {}
+                with suppress(LaceError):  # what a broken store does not say must not hide all the others
+                    found = {(): self._gauges[name]()}
             else:
                 with self._lock:
                     found = dict(self._values[name]) or ({} if metric.labels else {(): 0})

@@ -89,7 +89,7 @@ class Serving:
         self.metrics.ask("lace_stored_bytes_today", lambda: self.quotas.stored_today)
         if self._disk.free() is not None:
             self.metrics.ask("lace_disk_free_bytes", lambda: self._disk.free() or 0)
-        if self._disk.held() is not None:
+        if self._disk.says_held:
             self.metrics.ask("lace_store_bytes", lambda: self._disk.held() or 0)
         self.metrics.ask("lace_dropped_total", lambda: sum(server.refused for server in self._servers))
 
