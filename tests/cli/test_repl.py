@@ -64,6 +64,15 @@ def test_an_error_is_shown_with_its_caret_and_the_work_goes_on(stocked: Run) -> 
     assert "  --> input:3:10\n" in done.err
 
 
+def test_rules_saved_to_a_folder_are_refused_and_stay(stocked: Run) -> None:
+    script = b"Mine(P) :- Have(P).\n.save .\n.save! /\n.save! ..\n.rules\n"
+    done = stocked("repl", stdin=script)
+    assert done.code == 0
+    assert done.lines[-1] == "0  Mine(P) :- Have(P)."
+    told = [f"lace: {each}: Is a directory [file/refused]" for each in (".", "/", "..")]
+    assert done.err.splitlines() == told
+
+
 def test_strict_makes_a_failed_line_count(stocked: Run) -> None:
     assert stocked("repl", "--strict", stdin=b"?- Have(P)\n").code == 0
     assert stocked("repl", "--strict", stdin=b"A(X) :- B(Y).\n?- Have(P)\n").code == 3

@@ -46,6 +46,19 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert caught.value.exit_code == 7
 
 
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("name", [".", "..", "/", "", "folder"])
+def test_a_folder_is_no_place_for_a_file_and_is_named_as_it_was_given(
+    name: str, replace: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(FileRefused, match="Is a directory") as caught, new_file(Path(name), replace=replace):
+        pass
+    assert caught.value.fields["where"] == str(Path(name))
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
 def test_a_full_disk_is_a_sentence() -> None:
     with pytest.raises(FileRefused, match="No space left"), file_faults(Path("a")):
         raise OSError(28, "No space left on device")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EISDIR
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -64,8 +65,10 @@ def read_short_file(path: Path, limit: int) -> bytes:
 @contextmanager
 def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     """Lend a file to write; it takes its name when the block ends well, and disappears otherwise."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     with file_faults(path):
+        if path.is_dir():  # `.` and `/` too, which have no name that another one could stand beside
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
+        beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
         if not replace and path.exists():
             raise FileExists(where=str(path))
         try:
