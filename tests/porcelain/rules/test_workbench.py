@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lace.algebra import LIMITS, EvaluationLimits, EvaluationStopped
-from lace.datalog import check_proof, evaluate, parse_program
+from lace.datalog import NotEvaluated, check_proof, evaluate, parse_program
 from lace.facts import Fact, Predicate, facts_of_record
 from lace.porcelain import Lace, NotDerived, RulesRefused, Workbench, compile_wanted
 
@@ -41,6 +41,24 @@ def test_facts_come_sorted_and_only_of_wanted_predicates() -> None:
         bench().evaluate([Predicate("Near", 1)])
     with pytest.raises(NotDerived, match="derive nothing"):
         compile_wanted(parse_program(""), [FAR])
+
+
+def test_facts_are_those_that_were_asked_for_whatever_was_asked_before() -> None:
+    made = bench()
+    assert made.ask("Path('a',X)").rows
+    evaluated = made.evaluate([FAR])
+    assert evaluated.wanted == {FAR}
+    assert list(evaluated.facts()) == [("Far", "c")]
+    assert len(list(evaluated.facts(PATH))) == 4
+    assert {fact[0] for fact in made.evaluate().facts()} == {"Far", "Path"}
+
+
+def test_facts_that_were_not_evaluated_are_not_told_to_be_none() -> None:
+    evaluated = bench().evaluate([FAR])
+    with pytest.raises(NotEvaluated, match=r"^Path/2 was not evaluated"):
+        evaluated.facts(["Far/1", "Path/2"])
+    with pytest.raises(NotDerived, match=r"^no rule derives Faar/1; the rules derive Busy/1, Far/1, Path/2"):
+        evaluated.facts("Faar/1")
 
 
 def test_only_what_is_asked_for_is_evaluated() -> None:

@@ -34,6 +34,7 @@ from lace.datalog import (
     Atom,
     Const,
     Explainer,
+    NotEvaluated,
     Program,
     Proof,
     Question,
@@ -122,6 +123,8 @@ class Evaluated:
     steps: int
     """Rows that all joins put out."""
     milliseconds: float
+    wanted: frozenset[Predicate]
+    """What was asked for; what was asked for before may be evaluated too."""
 
     @property
     def result(self) -> Result:
@@ -134,7 +137,11 @@ class Evaluated:
         An engine that holds more facts than this process can streams them.
         """
         check_limit(limit)
-        wanted = sorted(self.compiled.wanted if predicates is None else given_predicates(predicates))
+        wanted = sorted(self.wanted if predicates is None else given_predicates(predicates))
+        _check_derived(self.program, wanted)
+        for predicate in wanted:
+            if predicate not in self.compiled.wanted:  # the result knows nothing of it, or not all
+                raise NotEvaluated(predicate=predicate)
         result = self.result
         rows = ((p.name, *values) for p in wanted for values in _sorted_rows(result, p, limit))
         return islice(rows, limit)
@@ -226,12 +233,12 @@ class Workbench:
         """Evaluate the rules as far as wanted predicates need it, by default all of them."""
         asked = self._program.heads if wanted is None else frozenset(given_predicates(wanted))
         self._refresh()
-        if self._kept is not None and asked.issubset(self._kept.compiled.wanted):
-            return self._kept
-        # What was asked for before is likely to be asked for again.
-        more = asked.union(() if self._kept is None else self._kept.compiled.wanted)
-        self._kept = self._run(self._program, compile_wanted(self._program, more))
-        return self._kept
+        kept = self._kept
+        if kept is None or not asked.issubset(kept.compiled.wanted):
+            # What was asked for before is likely to be asked for again.
+            more = asked.union(() if kept is None else kept.compiled.wanted)
+            kept = self._kept = self._run(self._program, compile_wanted(self._program, more))
+        return kept if kept.wanted == asked else replace(kept, wanted=asked)
 
     def ask(self, question: Question | str, *, limit: int | None = None) -> Answers:
         """Answer a question: one atom, or a body as long as you like; with a limit, its first answers.
@@ -300,7 +307,10 @@ class Workbench:
         budget = self._budget()
         started = time.perf_counter()
         evaluation = database.evaluate(compiled, budget)
-        return Evaluated(program, compiled, evaluation, budget.steps, (time.perf_counter() - started) * 1e3)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        return Evaluated(
+            program, compiled, evaluation, budget.steps, milliseconds, frozenset(compiled.wanted)
+        )
 
     def _budget(self) -> Budget:
         return Budget(self.limits, now=time.perf_counter)
@@ -379,8 +389,12 @@ def _answers(
 def compile_wanted(program: Program, wanted: Iterable[Predicate] | None = None) -> RelationProgram:
     """Compile a program for wanted predicates, or raise which of them it does not derive."""
     asked = None if wanted is None else tuple(wanted)
-    for predicate in asked or ():
+    _check_derived(program, asked or ())
+    return compile_program(program, asked)
+
+
+def _check_derived(program: Program, wanted: Iterable[Predicate]) -> None:
+    for predicate in wanted:
         if predicate not in program.heads:
             derived = ", ".join(map(str, sorted(program.heads))) or "nothing"
             raise NotDerived(predicate=predicate, derived=derived)
-    return compile_program(program, asked)
