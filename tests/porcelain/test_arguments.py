@@ -13,7 +13,7 @@ import pytest
 
 from lace.datalog import parse_program
 from lace.drive import FileHistory
-from lace.errors import InputError
+from lace.errors import FactError, InputError
 from lace.porcelain import (
     InsideALoop,
     Keyring,
@@ -194,6 +194,19 @@ def test_what_is_no_policy_is_told_by_all_that_take_one(given: Any, words: str) 
         (lambda lace, _: lace.export_table("t", "Name"), r"view is a TableView, such as lace\.view"),
         (lambda lace, _: lace.export_records("t", view="Name"), r"view is a TableView, such as lace\.view"),
         (lambda lace, _: lace.ls(where=5), "where is a condition such as 'Group=u'"),
+        (lambda lace, _: lace.ls(where={"Group": "u"}), "or a list of them; a value of type dict was given"),
+        (lambda lace, _: lace.ls(where=[("Group", "u")]), "one with a value of type tuple was given"),
+        (lambda lace, _: lace.ls(types=["P"]), "types is text: letters of B, P and S; a value of type list"),
+        (lambda lace, _: Workbench().ask(("Edge", "a", "b")), r"question is text such as Edge\('a',X\)"),
+        (
+            lambda lace, _: Workbench().give(("Edge", "a", "b")),
+            "facts is a list of facts.*; one fact, and",
+        ),
+        (lambda lace, _: Workbench().give(5), r"facts is a list of facts, such as \[\('Edge', 'a', 'b'\)\]"),
+        (
+            lambda lace, _: lace.preview(policy(OPEN), runtime=("Transport", "tcp:x")),
+            "runtime is a list of facts.*; one fact, and no list with it, was given",
+        ),
         (lambda lace, _: lace.export_table("t", format="xml"), "format is 'jsonl' or 'csv'; 'xml' was given"),
         (lambda lace, _: lace.put_records("P."), "records is a list of records"),
         (lambda lace, _: Keyring(5), "folder is the path"),
@@ -223,6 +236,11 @@ def test_text_stands_for_facts_and_predicates() -> None:
     for wrong in ("T", "T(X)", 5, ["T", "a"]):
         with pytest.raises(InputError):
             bench.why(wrong)
+    # Values are text: a number is none of the facts that its digits are in.
+    for wrong in (("T", 1), ("T", None), ("T", b"a")):
+        for explain in (bench.why, bench.why_not):
+            with pytest.raises(FactError, match="cannot be a fact value: it is no text"):
+                explain(wrong)
 
 
 def test_keys_are_in_a_folder_that_may_be_text(tmp_path: Path) -> None:

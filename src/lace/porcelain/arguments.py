@@ -25,6 +25,7 @@ MEANT: Final = {"require_peer": "expected", "peer": "expected", "secret": "sign"
 """Options under the names that they have elsewhere."""
 SECRET: Final = "a Secret, such as a Keyring or new_secret() gives"
 REFERENCE: Final = "text: an id, the beginning of one, or //group//app//name"
+CONDITIONS: Final = "a condition such as 'Group=u', or a list of them"
 
 
 SECONDS: Final = frozenset({"timeout"})
@@ -220,8 +221,18 @@ def read_conditions(where: str | Iterable[str | Condition], now: Tai) -> list[Co
     ['1640995237:000000000']
     """
     given = (where,) if isinstance(where, str) else where
-    check_many("where", given, "a condition such as 'Group=u', or a list of them")
-    return [_timed(parse_condition(each) if isinstance(each, str) else each, now) for each in given]
+    check_many("where", given, CONDITIONS)
+    if isinstance(given, Mapping):  # of which the names alone would be conditions: that they are there
+        raise WrongArgument(name="where", wanted=CONDITIONS, found=_named(given))
+    return [_timed(_read_condition(each), now) for each in given]
+
+
+def _read_condition(given: object) -> Condition:
+    if isinstance(given, str):
+        return parse_condition(given)
+    if not isinstance(given, Condition):
+        raise WrongArgument(name="where", wanted=CONDITIONS, found=f"one with {_named(given)}")
+    return given
 
 
 def _timed(condition: Condition, now: Tai) -> Condition:

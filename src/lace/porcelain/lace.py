@@ -24,6 +24,7 @@ from lace.porcelain.arguments import (
     check_sources,
     check_store,
     check_target,
+    check_text,
     check_view,
     read_conditions,
 )
@@ -282,6 +283,7 @@ class Lace(Exchanging):
         now = now_tai()
         conditions = read_conditions(choices.get("where", ()), now)
         if types := choices.get("types"):
+            check_text("types", types, "text: letters of B, P and S")
             conditions.append(type_condition(types))
         for sign, moment in ((">=", choices.get("since")), ("<", choices.get("until"))):
             if moment is not None:

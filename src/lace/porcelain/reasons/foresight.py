@@ -19,7 +19,6 @@ from lace.porcelain.arguments import (
     Kind,
     WrongArgument,
     check_kinds,
-    check_many,
     check_offers,
     check_options,
     read_verifier,
@@ -29,7 +28,7 @@ from lace.porcelain.policies.file import PolicyFile
 from lace.porcelain.policies.parse import GivenPolicy, given_policy, parse_policy
 from lace.porcelain.reasons.rehearsal import WANTS_ALL, Rehearsal
 from lace.porcelain.rules.resident import ResidentFacts
-from lace.porcelain.rules.workbench import given_fact
+from lace.porcelain.rules.workbench import given_facts
 from lace.stores import Store
 from lace.text import Tai, Verifier
 
@@ -145,5 +144,4 @@ def _runtime(given: Iterable[Fact | str], now: Tai, *, encrypted: bool) -> list[
 
 
 def _facts(name: str, given: Iterable[Fact | str]) -> list[Fact]:
-    check_many(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")
-    return [given_fact(each) for each in given]
+    return given_facts(name, given, "a list of facts, such as [('Transport', 'tcp:…')]")

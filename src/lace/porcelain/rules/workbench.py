@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from lace.algebra import (
     LIMITS,
@@ -44,8 +44,8 @@ from lace.datalog import (
     make_program,
 )
 from lace.errors import InputError
-from lace.facts import Fact, Predicate, Values
-from lace.porcelain.arguments import WrongArgument, check_limit, check_store
+from lace.facts import Fact, Predicate, Values, check_fact
+from lace.porcelain.arguments import WrongArgument, check_limit, check_many, check_store
 from lace.porcelain.rules.file import parse_predicate, read_goal, read_question
 from lace.porcelain.rules.resident import ResidentFacts
 from lace.stores import Store
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 GivenPredicates: TypeAlias = str | Predicate | Iterable[str | Predicate]
 """One predicate or many, each as it is or as text such as Edge/2."""
+
+_FACTS: Final = "a list of facts, such as [('Edge', 'a', 'b')]"
 
 
 class HeldFacts(Protocol):
@@ -216,7 +218,7 @@ class Workbench:
 
     def give(self, facts: Iterable[Fact | str] | str) -> int:
         """Add facts by hand, as tuples or as text such as \"Edge('a','b')\"; return how many were new."""
-        new = self._facts.give([given_fact(each) for each in ((facts,) if isinstance(facts, str) else facts)])
+        new = self._facts.give(given_facts("facts", [facts] if isinstance(facts, str) else facts, _FACTS))
         self._insert(new)
         return len(new)
 
@@ -248,6 +250,10 @@ class Workbench:
         check_limit(limit)
         if isinstance(question, str):
             question = read_question(question, self._program)
+        elif not isinstance(question, Question):
+            wanted = "text such as Edge('a',X), or what parse_question gives"
+            found = f"a value of type {type(question).__name__}"
+            raise WrongArgument(name="question", wanted=wanted, found=found)
         atom = question.atom
         most = None if limit is None else limit + 1
         if atom is not None:
@@ -354,7 +360,21 @@ def given_fact(fact: Fact | str) -> Fact:
     if not isinstance(fact, tuple) or not fact:
         wanted = "a tuple of texts, the name of its predicate first, or text such as Edge('a','b')"
         raise WrongArgument(name="fact", wanted=wanted, found=repr(fact)[:80])
+    if not all(isinstance(each, str) for each in fact):
+        check_fact(fact)  # it says which one: looked up, it would only be found to be none of the facts
     return fact
+
+
+def given_facts(name: str, facts: Iterable[Fact | str], wanted: str) -> list[Fact]:
+    """Return facts that a caller gave; one alone would be taken for many, each of its texts for one.
+
+    >>> given_facts("facts", ["Edge('a','b')", ("Edge", "b", "c")], "a list of facts")
+    [('Edge', 'a', 'b'), ('Edge', 'b', 'c')]
+    """
+    check_many(name, facts, wanted)
+    if isinstance(facts, tuple) and facts and isinstance(facts[0], str) and "(" not in facts[0]:
+        raise WrongArgument(name=name, wanted=wanted, found="one fact, and no list with it,")
+    return [given_fact(each) for each in facts]
 
 
 def given_predicates(predicates: GivenPredicates) -> list[Predicate]:
