@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,20 @@ def test_a_folder_is_no_place_for_a_file_and_is_named_as_it_was_given(
         pass
     assert caught.value.fields["where"] == str(Path(name))
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for name in ("pipe", "link"):
+        with (
+            pytest.raises(FileRefused, match="a device or a pipe, and no file that can be replaced"),
+            new_file(tmp_path / name, replace=True),
+        ):
+            pass
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_full_disk_is_a_sentence() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from lace.errors import InputError, StoreError
-from lace.stores import file_faults
+from lace.stores import FileRefused, file_faults
 
 UNFINISHED: Final = ".part"
 
@@ -68,6 +68,8 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     with file_faults(path):
         if path.is_dir():  # `.` and `/` too, which have no name that another one could stand beside
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
+        if replace and path.exists() and not path.is_file():  # whoever waits at a pipe would wait for ever
+            raise FileRefused(where=str(path), reason="a device or a pipe, and no file that can be replaced")
         beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
         if not replace and path.exists():
             raise FileExists(where=str(path))
