@@ -59,6 +59,13 @@ def test_warnings_are_about_the_new_rule_alone() -> None:
     assert [d.code for d in caught.value.diagnostics] == ["L-301"]
 
 
+def test_a_rule_that_is_there_already_is_told_by_its_number() -> None:
+    made = book("C() :- true.", "# not a rule", "B() :- true.")
+    [warning] = made.add("C():-true.", 9).warnings
+    assert (warning.code, warning.span.line) == ("L-911", 9)
+    assert warning.message == "the rule stands here twice, first as rule 1"
+
+
 def test_the_offset_of_a_diagnostic_is_that_in_its_line_whatever_rules_there_are() -> None:
     line = "B('ü',X) :- A(X,Y)."
     alone, behind = (made.add(line, 2).warnings for made in (book(), book("A('é','ö') :- true.")))
@@ -110,6 +117,8 @@ def test_rules_are_dropped_by_number() -> None:
     made = book("B() :- true.", "A() :- true.", "C() :- true.")
     assert made.drop(["2", "0"]) == ["C() :- true.", "A() :- true."]
     assert made.program.lines == ("B() :- true.",)
+    assert made.drop(["0", "00", "0"]) == ["B() :- true."]
+    made = book("B() :- true.")
     for number in ("1", "-1", "x", "٣", ""):
         with pytest.raises(NoSuchRule):
             made.drop(["0", number])

@@ -18,6 +18,7 @@ from lace.porcelain import Block, RuleFile, cut_blocks, join_blocks, refuse_rule
 
 INPUT = "input"
 _LINE = re.compile(r"\(line ([0-9]+)\)")
+_FIRST = re.compile(r"first in line ([0-9]+)")
 
 
 class NoSuchRule(InputError):
@@ -82,11 +83,12 @@ class RuleBook:
     def drop(self, numbers: Iterable[str]) -> list[str]:
         """Drop rules by number; return their lines."""
         lines = self.program.lines
-        gone = []
+        gone: list[str] = []
         for each in numbers:
             if not (each.isascii() and each.isdigit() and int(each) < len(lines)):
                 raise NoSuchRule(given=each)
-            gone.append(lines[int(each)])
+            if (line := lines[int(each)]) not in gone:
+                gone.append(line)
         self._use({rule: before for rule, before in self._rules.items() if rule not in gone})
         return gone
 
@@ -105,8 +107,11 @@ class RuleBook:
         def rule_of(found: re.Match[str]) -> str:
             return "(this rule)" if int(found[1]) == last else f"(rule {int(found[1]) - 1})"
 
-        # A cycle is told with the lines of its rules, but nobody has seen these as lines of one text.
-        diagnostic = replace(diagnostic, message=_LINE.sub(rule_of, diagnostic.message))
+        # Rules are told by their lines, in a cycle or where one is there twice, but nobody has seen these as
+        # lines of one text.
+        message = _LINE.sub(rule_of, diagnostic.message)
+        message = _FIRST.sub(lambda found: f"first as rule {int(found[1]) - 1}", message)
+        diagnostic = replace(diagnostic, message=message)
         at = diagnostic.span.line
         if at == last:
             offset = diagnostic.span.offset - before
