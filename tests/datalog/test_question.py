@@ -67,7 +67,10 @@ def test_what_is_wrong_is_told_where_it_stands(text: str, code: str, column: int
 def test_bytes_that_are_no_text_and_a_second_line_are_refused() -> None:
     with pytest.raises(InvalidLacegram) as caught:
         parse_question(b"A('\xff')")
-    assert "L-101" in {d.code for d in caught.value.diagnostics}
+    assert [(d.code, d.span.start) for d in caught.value.diagnostics] == [("L-101", 3)]
+    with pytest.raises(InvalidLacegram) as caught:
+        parse_question("A(X)\rB(X)")
+    assert [(d.code, d.span.start) for d in caught.value.diagnostics] == [("L-103", 4)]
     with pytest.raises(InvalidLacegram) as caught:
         parse_question("A(X)\nB(X)")
     assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("L-201", 2)]

@@ -73,6 +73,8 @@ def parse_question(
     """
     source = read_source(text)
     lines = [line for line in source.lines if line.text.strip(" \t")]
+    if source.lost and not lines:  # nothing is missing: it cannot be read
+        raise invalid(source.report.diagnostics())
     line = _bare(lines[0] if lines else Line(1, "", 0))
     body: tuple[BodyAtom, ...] = ()
     try:
