@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,26 @@ def test_the_derived_facts_are_what_the_rules_mean_as_sorted_lines(stocked: Run)
     assert (done.code, done.err) == (0, "")
     assert {parse_fact_line(line) for line in done.lines} == evaluate(parse_program(RULES), FACTS)
     assert done.lines == sorted(done.lines)
+
+
+def test_what_a_program_reads_are_facts_to_the_byte(run: Run, home: Path) -> None:
+    facts = "N('a\tb')\nN('\u202ec')\n"
+    (home / "rules").write_text("N(X) :- M(X).")
+    (home / "given").write_text(facts.replace("N", "M"))
+    done = run("eval", "rules", "--no-store", "--facts", "given")
+    assert (done.code, done.out) == (0, facts)
+    (home / "next").write_text(done.out)
+    assert run("eval", "rules", "--no-store", "--facts", "next", "-Q", "N(X), X != 'a'").code == 0
+
+
+def test_what_a_limit_leaves_out_is_told_behind_the_facts(stocked: Run, home: Path) -> None:
+    command = [sys.executable, "-m", "lace", "eval", "notes.lacegram", "--limit", "1"]
+    world = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipe = subprocess.PIPE
+    both = subprocess.run(command, cwd=home, env=world, stdout=pipe, stderr=subprocess.STDOUT, check=True)
+    shown, told = both.stdout.decode().splitlines()
+    assert parse_fact_line(shown)
+    assert told.startswith("lace: and ")
 
 
 def test_json_is_a_list_a_line(stocked: Run) -> None:

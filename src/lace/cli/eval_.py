@@ -66,7 +66,10 @@ def _facts(call: Call, bench: Workbench) -> int:
     _tell_report(call, evaluated.result)
     shown = 0
     for fact in evaluated.facts(limit=call.args.limit):
-        call.out.result(write_fact_line(fact), list(fact))
+        if call.out.as_json:
+            call.out.value(fact)
+        else:  # what is no terminal gets lines that are facts, for the next --facts
+            call.out.exact(write_fact_line(fact))
         shown += 1
     total = sum(evaluated.result.count(predicate) for predicate in evaluated.compiled.wanted)
     _tell_more(call.out, total - shown, "fact", "facts")
@@ -124,6 +127,8 @@ def _tell_report(call: Call, result: Result) -> None:
 
 
 def _tell_more(out: Output, more: int | None, noun: str, nouns: str) -> None:
+    if more != 0:
+        out.flush()  # what is left out is told behind what is there
     if more is None:
         out.note(f"and more {nouns}, which nobody counted")
     elif more:
