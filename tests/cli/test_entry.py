@@ -281,6 +281,21 @@ def test_a_closed_stdout_is_told_before_anything_is_done(
     assert not (home / "other").exists()
 
 
+@pytest.mark.net
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk here that is always full")
+@pytest.mark.parametrize("words", [["gen", "--count", "3"], ["rules", "id", "rules"]])
+def test_a_full_disk_is_told_once_and_not_by_python(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "rules").write_text("A() :- true.")
+    # Where nothing is buffered, nothing is left for the end.
+    world = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "lace", *words]
+        pipe = subprocess.PIPE
+        done = subprocess.run(command, cwd=tmp_path, env=world, stdout=full, stderr=pipe, check=False)
+    told = b"lace: output: No space left on device [file/refused]\n"
+    assert (done.returncode, done.stderr) == (7, told)
+
+
 @pytest.mark.parametrize("words", [["put", "-"], ["key", "import", "bob", "-"]])
 def test_a_closed_stdin_is_not_an_empty_one(
     lace: Run,

@@ -122,7 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         from lace.porcelain import FileRefused
 
-        return _fail(out, FileRefused(where=error.filename or "output", reason=error.strerror or str(error)))
+        code = _fail(out, FileRefused(where=error.filename or "output", reason=error.strerror or str(error)))
+        _finish_stdout()
+        return code
 
 
 def _run(given: list[str], out: Output) -> int:
@@ -194,6 +196,15 @@ def _interrupted(out: Output) -> int:
     else:  # whoever pressed the keys looks up no code
         out.note(str(told))
     return told.exit_code
+
+
+def _finish_stdout() -> None:
+    """Write what is still buffered: where that fails, Python would say so at exit, with a code of its own."""
+    if sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_stdout()
 
 
 def _drop_stdout() -> None:
