@@ -175,7 +175,7 @@ class Evaluated:
 
 
 class Workbench:
-    """A program and facts, of a store and given by hand.
+    """A program and facts, of a store and given by hand; for one thread at a time.
 
     >>> from lace.datalog import parse_program
     >>> bench = Workbench()
