@@ -209,7 +209,10 @@ def test_what_is_no_policy_is_told_by_all_that_take_one(given: Any, words: str) 
         ),
         (lambda lace, _: lace.export_table("t", format="xml"), "format is 'jsonl' or 'csv'; 'xml' was given"),
         (lambda lace, _: lace.put_records("P."), "records is a list of records"),
+        (lambda lace, note: lace.put_records([note, note.raw]), "one with a value of type bytes was given"),
+        (lambda lace, note: lace.put_records([note.id]), r"such as make\(…\) or parse_record\(raw\) gives"),
         (lambda lace, _: Keyring(5), "folder is the path"),
+        (lambda lace, _: Keyring("keys").import_secret("me", "&.x"), r"parse_secret\(text\).* type str was"),
         (lambda lace, _: converge_lakes("a", "b", policy(OPEN)), "policies is two"),
     ],
 )

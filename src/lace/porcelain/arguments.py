@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from lace.errors import InputError, TextError
 from lace.porcelain.table import Condition, TableView, parse_condition
 from lace.porcelain.times import parse_time
-from lace.record import Blob, Plex, Seal
+from lace.record import Blob, Plex, Record, Seal
 from lace.signing import Secret
 from lace.text import Tai, Verifier, parse_verifier
 
@@ -102,6 +102,17 @@ def check_many(name: str, given: object, wanted: str) -> None:
     """Refuse one text where many things are wanted: it would be taken letter by letter."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise WrongArgument(name=name, wanted=wanted, found=_named(given))
+
+
+def check_records(given: Iterable[Record]) -> list[Record]:
+    """Return records that a caller gave, and refuse what is none, such as the bytes or the id of one."""
+    check_many("records", given, "a list of records")
+    records = list(given)
+    for each in records:
+        if not isinstance(each, Blob | Plex | Seal):
+            wanted = "a list of records, such as make(…) or parse_record(raw) gives"
+            raise WrongArgument(name="records", wanted=wanted, found=f"one with {_named(each)}")
+    return records
 
 
 def check_offers(name: str, given: object, method: str, wanted: str) -> None:

@@ -18,8 +18,8 @@ from lace.facts import Fact, facts_of_record
 from lace.porcelain.arguments import (
     check_choice,
     check_limit,
-    check_many,
     check_options,
+    check_records,
     check_reference,
     check_sources,
     check_store,
@@ -263,8 +263,7 @@ class Lace(Exchanging):
 
     def put_records(self, records: Iterable[Record]) -> list[Stored]:
         """Store records in one commit, all or none."""
-        check_many("records", records, "a list of records")
-        return self.store.put_many(records)
+        return self.store.put_many(check_records(records))
 
     def get(self, reference: str) -> Record:
         """Return a record, hashed again from its stored bytes."""

@@ -102,6 +102,10 @@ class Keyring:
         self, name: str, secret: Secret, passphrase: str | None = None, *, replace: bool = False
     ) -> None:
         """Keep a secret. To change its passphrase, load it and replace it by itself."""
+        if not isinstance(secret, Secret):
+            found = f"a value of type {type(secret).__name__}"  # text may be the secret itself
+            wanted = "a Secret, such as new_secret() or parse_secret(text) gives"
+            raise WrongArgument(name="secret", wanted=wanted, found=found)
         if not replace and self._has(name):
             # Said before the half second that a passphrase takes; write_private is what decides.
             raise self._already_there(name)
