@@ -166,6 +166,20 @@ def test_past_a_limit_there_is_an_error_and_the_bench_works_on() -> None:
     assert made.ask("Edge('a',X)").rows == [("b",)]
 
 
+@pytest.mark.parametrize(
+    ("question", "where"),
+    [
+        ("Path(X,Y), Busy(X)", "rule 2, Path/2"),  # as `evaluate` says it, and proofs
+        ("Edge(A,_), Edge(B,_), Edge(C,_), Edge(D,_)", "the question"),
+    ],
+)
+def test_a_limit_that_a_question_passes_is_told_by_the_number_of_a_rule(question: str, where: str) -> None:
+    made = bench(limits=EvaluationLimits(steps=2))
+    with pytest.raises(EvaluationStopped, match=f"steps would pass 2 \\({where}\\)") as told:
+        made.ask(question)
+    assert told.value.fields["where"] == where
+
+
 def test_a_limit_that_an_addition_passes_is_told_to_whoever_asks_next() -> None:
     made = bench(limits=EvaluationLimits(derived_per_predicate=5))
     assert len(made.ask("Path(X,Y)").rows) == 4

@@ -13,6 +13,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 GivenPredicates: TypeAlias = str | Predicate | Iterable[str | Predicate]
 """One predicate or many, each as it is or as text such as Edge/2."""
 
+_RULE: Final = re.compile(r"^rule ([0-9]+),")
 _FACTS: Final = "a list of facts, such as [('Edge', 'a', 'b')]"
 
 
@@ -261,7 +263,11 @@ class Workbench:
         program = make_program((*self._program.rules, question.rule))
         asked = question.rule.head.predicate
         self._refresh()
-        found = self._run(program, compile_program(program, (asked,))).result
+        try:
+            found = self._run(program, compile_program(program, (asked,))).result
+        except EvaluationStopped as error:
+            where = _without_question(error.fields["where"], program, asked)
+            raise EvaluationStopped(**{**error.fields, "where": where}) from None
         return _answers(question, _sorted_rows(found, asked, most), limit, found.count(asked))
 
     def why(self, fact: Fact | str) -> Proof | None:
@@ -404,6 +410,14 @@ def _answers(
     if isinstance(rows, list):
         total = len(found)
     return Answers(question.variables, found[:limit], None if total is None else total - limit)
+
+
+def _without_question(where: str, program: Program, asked: Predicate) -> str:
+    """Say where a limit was passed with the numbers that rules have without the question among them."""
+    if where.endswith(str(asked)):
+        return "the question"
+    own = [rule.head.predicate for rule in program.rules].index(asked)
+    return _RULE.sub(lambda found: f"rule {int(found[1]) - (int(found[1]) > own)},", where)
 
 
 def compile_wanted(program: Program, wanted: Iterable[Predicate] | None = None) -> RelationProgram:
