@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any
+
 import numpy as np
 import pytest
 
 from lace.datalog import compile_program, parse_program
-from lace.engines import Database
+from lace.engines import Database, dictionary
 from lace.engines.dictionary import UNKNOWN, Dictionary
 from lace.facts import Predicate, ValueNotText, ValueTooLong
 
@@ -149,3 +153,36 @@ def test_a_fork_that_could_not_follow_has_followed_nothing(monkeypatch: pytest.M
     fork.follow(len(base))
     assert fork.texts([fork.find(text) for text in later]) == later
     assert fork.texts(fork.place(base.find_column(later)).tolist()) == later
+
+
+@pytest.mark.parametrize("ways", [("intern", "b"), ("intern_row", ("b", "c")), ("intern_rows", [("b", "c")])])
+def test_an_interruption_anywhere_leaves_each_text_a_position_of_its_own(ways: tuple[str, Any]) -> None:
+    name, given = ways
+
+    def interrupted(after: int) -> tuple[Dictionary, bool]:
+        texts, left = Dictionary(), iter(range(after))
+        texts.intern("a")
+
+        def look(frame: FrameType, event: str, _: object) -> Any:
+            ours = frame.f_code.co_filename == dictionary.__file__ and event in ("line", "return")
+            if ours and next(left, None) is None:
+                raise KeyboardInterrupt
+            return look
+
+        before = sys.gettrace()
+        sys.settrace(look)
+        try:
+            getattr(texts, name)(given)
+        except KeyboardInterrupt:
+            return texts, True
+        finally:
+            sys.settrace(before)
+        return texts, False
+
+    for after in range(200):
+        texts, was_interrupted = interrupted(after)
+        for text in ("d", "a", "b", "c", "e"):
+            assert texts.text(texts.intern(text)) == text, after
+        if not was_interrupted:
+            return
+    raise AssertionError("it never came to its end")

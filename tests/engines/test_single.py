@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection
 from random import Random
 
@@ -10,6 +11,8 @@ import pytest
 from lace.algebra import Budget, EvaluationLimits, EvaluationStopped, restrict
 from lace.datalog import compile_program, parse_program
 from lace.engines import Database, EmbeddedEvaluation, EmbeddedResult, embedded, table
+from lace.engines.bound import BoundPipeline
+from lace.engines.dictionary import Dictionary
 from lace.engines.embedded import DerivedPredicate
 from lace.errors import LaceError
 from lace.facts import Fact, Predicate
@@ -132,6 +135,130 @@ def test_facts_that_came_one_by_one_and_are_gone_wear_an_evaluation_out(
     assert running.follow(database.version()) is None
 
 
+def test_texts_of_facts_that_are_refused_wear_an_evaluation_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "WORN", 8)
+    database = Database([("RecordLink", "p", "see", "0", "d", "q")])
+    running = database.evaluate(compile_program(parse_program(PROGRAM), WANTED))
+    for at in range(30):
+        with pytest.raises(LaceError):
+            running.insert([("RecordLink", f"new {at}", "see", "0", "d", "e\u0301")])
+    assert running.follow(database.version()) is None
+
+
+def test_a_fact_that_was_refused_leaves_the_next_ones_their_place() -> None:
+    database = Database([("Have", "p"), ("Unread", "u", "v")])
+    running = database.evaluate(compile_program(parse_program(PROGRAM), WANTED))
+    running.insert([("Root", "r")])
+    with pytest.raises(LaceError):
+        running.insert([("Unread", "x", "e\u0301")])
+    database.add([("Unread", "more", "v")])
+    assert running.follow(database.version()) is not None
+    result = running.insert([("Unread", "mine", "v")])
+    assert {first for first, _ in result.lookup(Predicate("Unread", 2), (None, None))} == {
+        "u",
+        "more",
+        "mine",
+    }
+
+
+@pytest.mark.parametrize("limit", ["base_facts", "derived_total"])
+def test_a_fact_that_passed_a_limit_keeps_nobody_from_following(limit: str) -> None:
+    database = Database([("Have", "p"), ("Root", "p"), ("Have", "q")])
+    running = database.evaluate(compile_program(parse_program(PROGRAM), WANTED))
+    with pytest.raises(EvaluationStopped):
+        running.insert([("Root", "q")], Budget(EvaluationLimits(**{limit: 0})))
+    database.add([("Have", "r"), ("Root", "r")])
+    followed = running.follow(database.version())
+    assert followed is not None
+    assert ("Member", "r") in followed.all_facts()
+    # What came from elsewhere as well is nothing to go on from.
+    running.insert([("Root", "q")])
+    database.add([("Root", "s")])
+    assert running.follow(database.version()) is None
+
+
+def test_a_text_that_the_database_took_meanwhile_is_one_of_its_own() -> None:
+    database = Database([("Have", "p"), ("Root", "p")])
+    running = database.evaluate(compile_program(parse_program(PROGRAM), WANTED))
+    running.insert([("Root", "q")])
+    database.add([("Unread", "late", "later")])
+    running.insert([("Have", "later")])
+    running.insert([("Have", "late")])
+    facts = running.insert([("Root", "late")]).all_facts()
+    assert facts == {
+        ("Member", "p"),
+        ("Member", "late"),
+        *[("Lone", each) for each in ("p", "late", "later")],
+    }
+
+
+def test_what_is_read_by_name_and_as_a_whole_gets_a_single_fact_twice() -> None:
+    text = "Named(P,K) :- Field(P,'Name',_,K).\nAny(P,N) :- Field(P,N,_,_).\n"
+    program = compile_program(parse_program(text + "Both(P) :- Named(P,_), Any(P,'Title')."))
+    facts: list[Fact] = [("Field", "p", "Title", "0", "t")]
+    single, plain = (Database(facts).evaluate(program) for _ in "12")
+    single.result()
+    news: list[Fact] = [("Field", "q", "Title", "0", "t"), ("Field", "q", "Name", "0", "n")]
+    for new in news:
+        assert single.insert([new]).all_facts() == plain.change([new], ()).all_facts()
+    assert ("Both", "q") in single.result().all_facts()
+
+
+def test_a_table_that_grows_by_single_rows_becomes_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "TAIL_ROWS", 2)
+    rows = table.Table(1, Dictionary())
+    for time, text in enumerate("abca", 1):
+        assert rows.add_row((rows.dictionary.intern(text),), time) is (time < 4)
+    assert (rows.base, rows.size) == (3, 3)
+
+
+def test_loops_that_prove_too_long_are_not_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[object] = []
+    run = BoundPipeline.run
+
+    def counted(self: BoundPipeline, *given: object, **named: object) -> object:
+        found = run(self, *given, **named)  # type: ignore[arg-type]
+        runs.append(found)
+        return found
+
+    monkeypatch.setattr(BoundPipeline, "run", counted)
+    program = compile_program(parse_program("A(X,Z) :- E(X,Y), F(Y,Z)."))
+    with mode("loops that prove too long"):
+        running = Database([("F", "y", f"z{at}") for at in range(9)]).evaluate(program)
+        running.insert([("E", "x", "w")])
+        runs.clear()
+        assert len(running.insert([("E", "x", "y")]).all_facts()) == 9
+        assert runs == [None]
+        runs.clear()
+        running.change([("E", "u", "y"), ("E", "v", "y")], ())
+        assert runs == [None]
+
+
+@pytest.mark.parametrize("way", ["as it chooses", "columns only"])
+def test_tables_that_others_took_the_place_of_are_let_go(way: str) -> None:
+    def tables() -> int:
+        gc.collect()
+        return sum(type(each) is table.Table for each in gc.get_objects())
+
+    facts: list[Fact] = [("Have", f"p{at}") for at in range(50)]
+    facts += [("Root", f"p{at}") for at in range(50)]
+    with mode(way):
+        running = evaluate(facts)
+        running.insert([("Root", "p1")])
+        held = []
+        for at in range(40):
+            running.delete([facts[at], facts[-at]])
+            links: list[Fact] = [
+                ("RecordLink", f"p{at + each}", "evidence", "0", "d", "p49") for each in range(9)
+            ]
+            running.insert(links)
+            running.delete(links[:5])
+            with pytest.raises(EvaluationStopped):
+                running.insert([("Have", f"q{at}")], Budget(EvaluationLimits(base_facts=0)))
+            held.append(tables())
+    assert held[-1] < held[10] + 10, "one for each change, and more"
+
+
 @pytest.mark.parametrize("limit", ["steps", "derived_total", "base_facts", "iterations"])
 def test_a_single_fact_stops_where_a_change_does_and_leaves_nothing(limit: str) -> None:
     chain: list[Fact] = [("RecordLink", f"p{at}", "evidence", "0", "d", f"p{at + 1}") for at in range(9)]
@@ -172,6 +299,13 @@ def test_what_is_no_fact_is_refused_with_words_and_changes_nothing() -> None:
         with pytest.raises(LaceError):
             running.insert([fact])  # type: ignore[list-item]
         assert everything(running, running.result()) == before, fact
+    # Text of which the first letter is a relation, and a mapping.
+    short = Database([("H", "x", "y", "z")]).evaluate(compile_program(parse_program("M(X) :- H(X,_,_).")))
+    short.insert([("H", "p", "q", "r")])
+    for given in (["Hijk"], ("Hlmn",), [{}], [{"a": 1}]):
+        with pytest.raises((LaceError, KeyError)):
+            short.insert(given)  # type: ignore[arg-type]
+    assert short.result().all_facts() == {("M", "x"), ("M", "p")}
     with pytest.raises(DerivedPredicate):
         running.insert([("Member", "p1")])
     assert running.insert([("Have", "p3")]).size(Predicate("Have", 1)) == 3

@@ -8,10 +8,12 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +141,8 @@ class ColumnarRunner:
     def __init__(self, relations: Relations) -> None:
         self._relations = relations
         self._tests = ColumnTests(relations.dictionary)
-        self._asked: dict[tuple[Table, int], int] = {}
+        self._asked: WeakKeyDictionary[Table, Counter[int]] = WeakKeyDictionary()
+        """How often a table was asked for the values of each column."""
 
     def run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget) -> Found:
         """Return the columns of the head, as far as rows came through."""
@@ -277,8 +280,9 @@ class ColumnarRunner:
         if first >= reading.stop:
             # Texts that are newer than all that is looked at.
             return
-        asked = self._asked[table, place] = self._asked.get((table, place), 0) + 1
-        if table.has_column_index(place) or table.size <= 2 * len(wanted) or asked > 2:
+        asked = self._asked.setdefault(table, Counter())
+        asked[place] += 1
+        if table.has_column_index(place) or table.size <= 2 * len(wanted) or asked[place] > 2:
             for left, right in table.column_index(place).pairs(wanted):
                 yield self._agreeing(rows, reading, left, right, place)
             return

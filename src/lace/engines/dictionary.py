@@ -287,8 +287,10 @@ class Dictionary:
         """Give a position to a text that has none."""
         if not (isinstance(text, str) and text.isascii() and len(text) <= self._value_bytes):
             check_value(text, self._value_bytes)
-        position = self._positions[text] = self._below + len(self._own)
+        position = self._below + len(self._own)
         self._own.append(text)
+        # Last: an interruption before this line must not leave a position that the next text gets as well.
+        self._positions[text] = position
         return position
 
     def intern_row(self, row: Iterable[str]) -> tuple[int, ...]:
@@ -346,12 +348,13 @@ class Dictionary:
             # What was added stands last, in the order of its positions.
             added = list(islice(reversed(positions), len(positions) - before))
             self._check(added)
+            self._own.extend(reversed(added))
         except BaseException:
+            # Texts that stand there already do no harm: what gets a position next comes behind them.
             positions.default_factory = None
             while len(positions) > before:
                 positions.popitem()
             raise
-        self._own.extend(reversed(added))
         return numbers
 
     def _check(self, texts: list[str]) -> None:

@@ -170,7 +170,7 @@ class Driver:
         for number, component, pipelines in readers:
             outputs = []
             for prepared in pipelines:
-                output = self._run_few(prepared, marks, budget, [row])
+                output = self._run_few(prepared, marks, budget, [row], loops=FEW > 0)
                 if output is not None:
                     outputs.append(output)
             if outputs:
@@ -341,15 +341,22 @@ class Driver:
         return outputs
 
     def _run_few(
-        self, prepared: PreparedPipeline, marks: Marks, budget: Budget, new: list[Row] | None = None
+        self,
+        prepared: PreparedPipeline,
+        marks: Marks,
+        budget: Budget,
+        new: list[Row] | None = None,
+        *,
+        loops: bool = True,
     ) -> Output | None:
         """Run a pipeline that starts from few rows; None where nothing comes of it that was not there."""
         rows = None
-        if prepared.loops and budget.now is None:
+        if loops and prepared.loops and budget.now is None:
             bound, cost = self._bound(prepared)
             rows = bound.run(marks, budget, prepared, new)
+            loops = False  # not once more, where they proved too long
         if rows is None:
-            output = self._run(prepared, marks, budget, True)
+            output = self._run(prepared, marks, budget, loops=loops)
             return output if output[1] or output[2] else None
         cost.runs += 1
         if not rows:
@@ -364,8 +371,10 @@ class Driver:
                 return prepared, rows, None
         return None
 
-    def _run(self, prepared: PreparedPipeline, marks: Marks, budget: Budget, few: bool = False) -> Output:
-        """Run one pipeline; `few` says that it starts from few rows."""
+    def _run(
+        self, prepared: PreparedPipeline, marks: Marks, budget: Budget, *, loops: bool | None = None
+    ) -> Output:
+        """Run one pipeline, as far as it can in loops or over columns, or as it suits what it starts from."""
         cost = self.costs.get(prepared.rule)
         if cost is None:
             cost = self.costs[prepared.rule] = RuleCost()
@@ -374,7 +383,9 @@ class Driver:
         started = budget.now() if budget.now is not None else 0.0
         rows: list[Row] | None = None
         columns: list[Ids] | None = None
-        if (few and prepared.loops) or self._suits_loops(prepared, marks):
+        if loops is None:
+            loops = self._suits_loops(prepared, marks)
+        if loops and prepared.loops:
             rows = self._bound(prepared)[0].run(marks, budget, prepared)
         if rows is not None:
             cost.rows += len(rows)

@@ -314,6 +314,7 @@ class EmbeddedEvaluation:
         """Add a fact of which it is known what it touches."""
         predicate, table, source, readers = single
         relations, most_given = self._relations, self._most_given
+        self._came += len(values)  # texts of a fact that is refused stay as well
         try:
             row = relations.dictionary.intern_row(values)
         except TypeError:
@@ -323,12 +324,11 @@ class EmbeddedEvaluation:
         marks: Marks = {table: table.size}
         driver.begin()
         try:
-            self._came += len(values)
-            self._touched.add(predicate)
             relations.changes += 1
             if table.add_row(row, relations.changes) and source is not None:
                 self._check_more(1, budget)
                 driver.update_one(source, row, readers, marks, budget)
+            self._touched.add(predicate)
             return self._next()
         except BaseException:
             self._go_back(driver, relations.version(), marks, self._taken, most_given)
@@ -433,6 +433,8 @@ class EmbeddedEvaluation:
         for predicate in changed:
             if predicate in self._prepared.derived:
                 raise DerivedPredicate(predicate=predicate)
+        if put:
+            self.__dict__.pop("_singles", None)  # a table that no rule reads takes the place of another
         if before is not None:
             changed += put
             for version in self._held():

@@ -115,13 +115,14 @@ class Relations:
         self.changes = 0
         """How often facts were added or taken away."""
         self.exchanged = 0
-        """How often a table took the place of another."""
+        """How often a table that the program reads took the place of another."""
         self._tables: dict[Predicate, Table] = {}
         self._parts: dict[Predicate, dict[int, Table]] = {}
         self._put_together: dict[Predicate, int] = {}
         """After how many changes all parts of a relation became one table as well."""
         self._derived: set[Predicate] = set()
-        self._owned: set[Table] = set()
+        self._owner = object()
+        """Whose tables these are: those that have it may be added to here."""
         self._resolved: dict[int, tuple[Scan, Table]] = {}
         self._named: dict[Source, Table] = {}
         self._seen: dict[Source, SeenRelation] = {}
@@ -137,7 +138,7 @@ class Relations:
 
     def share(self) -> Version:
         """Return the tables for others to read: none of them changes from here on."""
-        self._owned.clear()
+        self._owner = object()
         return self._copied()
 
     def _copied(self) -> tuple[dict[Predicate, Table], dict[Predicate, dict[int, Table]]]:
@@ -156,7 +157,7 @@ class Relations:
 
     def _held(self, table: Table, time: int) -> Stretch:
         # What belongs to somebody else never grew here.
-        return table, table.size_at(time) if table in self._owned else table.size
+        return table, table.size_at(time) if table.owner is self._owner else table.size
 
     def version(self) -> Version:
         """Return the tables as they are, for going back to."""
@@ -172,7 +173,7 @@ class Relations:
             for key, table in tables.items():
                 if table in marks:
                     tables[key] = table.first(marks[table], len(table.rounds))
-                    self._owned.add(tables[key])
+                    tables[key].owner = self._owner
 
     def _forget(self) -> None:
         """Forget which table each scan reads: one of them is another now."""
@@ -182,20 +183,20 @@ class Relations:
 
     def _new(self, arity: int) -> Table:
         table = Table(arity, self.dictionary)
-        self._owned.add(table)
+        table.owner = self._owner
         self._forget()
         return table
 
     def _own(self, table: Table) -> Table:
         """Return the table, or a copy of it where somebody else may see it."""
-        if table in self._owned:
+        if table.owner is self._owner:
             return table
         if table.is_in(self.dictionary):
             # The database goes on in the same columns; a fork of it adds rows to columns of its own.
             copy = table.copy(self.dictionary, room=not self.dictionary.is_fork)
         else:
             copy = table.brought_to(self.dictionary)
-        self._owned.add(copy)
+        copy.owner = self._owner
         self._forget()
         return copy
 
@@ -227,7 +228,7 @@ class Relations:
         """Make a table that nobody else sees the relation of a derived predicate."""
         self._tables[predicate] = table
         self._derived.add(predicate)
-        self._owned.add(table)
+        table.owner = self._owner
         self._forget()
 
     def _part_place(self, predicate: Predicate) -> int | None:
@@ -349,7 +350,7 @@ class Relations:
         count, parts = 0, self._parts.get(predicate, {})
         for row in rows:
             part = parts.get(row[at])
-            if part is None or part not in self._owned:
+            if part is None or part.owner is not self._owner:
                 part = self._part(predicate, row[at])
                 parts = self._parts[predicate]
             count += self._marked(part, marks).add_rows((row,))
@@ -421,13 +422,13 @@ class Relations:
     def swap(self, predicate: Predicate, table: Table) -> None:
         """Put another table in the place of a relation that is not kept apart."""
         self._tables[predicate] = table
-        self._owned.add(table)
+        table.owner = self._owner
         self._forget()
 
     def _part(self, predicate: Predicate, name: int) -> Table:
         parts = self._parts.setdefault(predicate, {})
         part = parts.get(name)
-        if part is None or part not in self._owned:
+        if part is None or part.owner is not self._owner:
             part = parts[name] = self._new(predicate.arity) if part is None else self._own(part)
         return part
 
@@ -442,14 +443,14 @@ class Relations:
                 part = parts[name] = self._own(part)
             if gone := {row for row in rows if row in part}:
                 parts[name] = part.without(gone, self.dictionary)
-                self._owned.add(parts[name])
+                parts[name].owner = self._owner
                 found.add(Source(predicate, text(name)))
         table = self._tables.get(predicate)
         if table is not None and not table.is_in(self.dictionary):
             table = self.own_table(predicate)
         if table is not None and (gone := {row for row in rows if row in table}):
             table = self._tables[predicate] = table.without(gone, self.dictionary)
-            self._owned.add(table)
+            table.owner = self._owner
             found.add(Source(predicate))
         self._forget()
         return found

@@ -50,6 +50,8 @@ class Singles:
         if self._exchanged != relations.exchanged:
             self._known.clear()
             self._exchanged = relations.exchanged
+        if type(fact) is not tuple:
+            return None
         try:
             kind: tuple[object, ...] = fact[0], len(fact)
             at = _APART.get(kind)
@@ -62,7 +64,7 @@ class Singles:
             return self._look(fact, kind)
 
     def _look(self, fact: Fact, kind: tuple[object, ...]) -> Single | None:
-        if type(fact) is not tuple or not all(isinstance(value, str) for value in fact):
+        if not all(isinstance(value, str) for value in fact):
             return None
         at = _APART.get(kind[:2])
         single = self._find(Predicate(fact[0], len(fact) - 1), None if at is None else fact[at])
@@ -78,7 +80,8 @@ class Singles:
         table = self._relations.only_table(predicate, name)
         if table is None:
             return None
-        sources = prepared.reading(predicate, name).sources
+        wanted = {Source(predicate), Source(predicate, name)}
+        sources = wanted.intersection(prepared.sources.get(predicate, ()))
         if not sources:
             return Single(predicate, table, None, [])
         [source] = sources  # as a whole it would have a table of its own

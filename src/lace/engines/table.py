@@ -37,6 +37,8 @@ class Table:
     def __init__(self, arity: int, dictionary: Dictionary) -> None:
         self.arity = arity
         self.dictionary = dictionary
+        self.owner: object = None
+        """Whoever may add rows; to all others it stays as it is."""
         self.lineage: object = object()
         """The same object in every table that took the place of an earlier one and only added rows to it."""
         self.origin: object = None
