@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from datetime import datetime
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def test_without_a_lake_it_says_so(run: Run) -> None:
 
 @pytest.mark.spark
 def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
-    waters: Run, home: Path, spark: Any
+    waters: Run, home: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert waters("lake", "init", "M").code == 0
     (home / "bad.records").write_bytes(b"noise" + RECORDS[0].raw)
@@ -144,10 +145,21 @@ def test_files_are_ingested_bad_parts_told_and_nothing_is_taken_twice(
     odd = os.fsdecode(b"odd\xff.records")
     (home / odd).write_bytes(b"odd")
     assert waters("lake", "ingest", odd, "--lake", "M", "--report", "r.html").code == 0
-    # A report that cannot be written after the commit takes nothing back.
     (home / "page").mkdir()
     (home / "odder.records").write_bytes(b"odder")
-    late = waters("lake", "ingest", "odder.records", "--lake", "M", "--report", "page")
+    early = waters("lake", "ingest", "odder.records", "--lake", "M", "--report", "page")
+    assert (early.code, "page: Is a directory" in early.err) == (7, True)
+    assert "nothing of this run was committed" in early.err
+    # A report that cannot be written after the commit takes nothing back.
+    replace = os.replace
+
+    def refuse(source: os.PathLike[str] | str, place: os.PathLike[str] | str) -> None:
+        if os.fspath(place).endswith("late.html"):
+            raise OSError(ENOSPC, os.strerror(ENOSPC), os.fspath(place))
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    late = waters("lake", "ingest", "odder.records", "--lake", "M", "--report", "late.html")
     assert (late.code, "this run was committed: version 4 holds it" in late.err) == (7, True)
     assert "nothing of this run" not in late.err
 
