@@ -131,7 +131,7 @@ def test_bad_rules_are_told_before_anything_is_evaluated(stocked: Run, home: Pat
 def test_a_limit_stops_it_and_nothing_is_written(stocked: Run, limit: list[str]) -> None:
     done = stocked("eval", "notes.lacegram", *limit)
     assert (done.code, done.out) == (6, "")
-    assert done.err.endswith("[limit/evaluation]\n")
+    assert done.err.endswith(f"[limit/evaluation]\nlace: {limit[0]} moves this limit\n")
 
 
 def test_memory_can_be_limited_too(run: Run, home: Path) -> None:

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from lace.stores import Store
 
 STDIN = "-"
+LIMIT_OPTIONS = {
+    "steps": "--max-steps",
+    "derived_total": "--max-facts",
+    "derived_per_predicate": "--max-facts",
+    "memory_bytes": "--max-memory",
+    "seconds": "--seconds",
+}
+"""By which option each limit of an evaluation is moved."""
 
 
 def add_rule_file(parser: ArgumentParser) -> None:
@@ -111,6 +119,7 @@ def load_program(call: Call, path: str) -> Program:
 @contextmanager
 def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
     """Lend a workbench over the lace and the facts that were chosen; `bare` may have neither."""
+    from lace.algebra import EvaluationStopped
     from lace.porcelain import Workbench, read_facts
 
     if call.args.facts.count(STDIN) > 1:
@@ -124,7 +133,12 @@ def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
         for path in call.args.facts:
             with telling(call.out):
                 bench.give(read_facts(path))
-        yield bench
+        try:
+            yield bench
+        except EvaluationStopped as error:
+            if (option := LIMIT_OPTIONS.get(error.fields["limit"])) is not None:
+                call.out.kept = f"{option} moves this limit"
+            raise
 
 
 def _store(call: Call, stack: ExitStack, *, bare: bool) -> Store | None:
