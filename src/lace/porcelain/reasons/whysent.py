@@ -233,7 +233,9 @@ def records_at(store: Store, version: Version | None) -> _Past:
     if then is not None:
         database.add_columns(then.fact_columns())
         return _Past(database, 0, inbox=then.version() != version)
-    if version is None or store.version().generation != version.generation:
+    now = store.version()
+    # A store that was put back to an earlier state has not even come to the numbers of that moment.
+    if version is None or now.generation != version.generation or now.last < version.last:
         database.add_columns(store.fact_columns())
         return _Past(database, None)
     came: set[str] = set()
