@@ -253,6 +253,46 @@ def test_rows_that_make_no_sense_are_named_in_a_list_and_in_a_search_too(path: P
         history.passages(IDS[0])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "exchange SET began = '1640995200:0000000x0'",
+        "exchange SET ended = '17'",
+        "exchange SET address = x'80'",
+        "agreement SET peer = x'80'",
+        "batch SET at = '164099٥200:000000000'",
+        "batch SET words = x'80'",
+    ],
+)
+def test_a_value_that_nobody_wrote_is_named_wherever_it_would_be_told(path: Path, change: str) -> None:
+    noted(path).close()
+    with apsw.Connection(str(path)) as connection:
+        # A STRICT table refuses these; a damaged page does not.
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '')")
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute(f"UPDATE {change}")
+
+    def told() -> list[object]:
+        history = FileHistory(path)
+        entries = [entry.to_json() for entry in history.exchanges()]
+        return [*entries, history.exchange(1), *history.passages(IDS[0])]
+
+    with pytest.raises(UnreadableHistory):
+        told()
+
+
+@pytest.mark.parametrize("change", ["UPDATE text SET body = replace(body, 'x', 'y')", "DELETE FROM text"])
+def test_rules_that_are_not_those_of_their_name_are_never_told_as_those_that_decided(
+    path: Path, change: str
+) -> None:
+    noted(path).close()
+    with apsw.Connection(str(path)) as connection:
+        connection.execute(change)
+    with pytest.raises(UnreadableHistory, match="another text, or none"):
+        FileHistory(path).exchange(1)
+
+
 def test_a_file_of_an_older_program_is_read_and_stays_one_that_it_reads(path: Path) -> None:
     history = noted(path)
     history.note(history.begin(Beginning(at(3))), [agreement(in_force=InForce())])

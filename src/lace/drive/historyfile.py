@@ -207,7 +207,7 @@ class FileHistory:
                 yield reader
         except StoreError:
             raise
-        except (ValueError, KeyError, TypeError, LaceError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, LaceError) as error:
             raise UnreadableHistory(where=str(self.path), reason=str(error)) from error
 
     def exchanges(self, wanted: Wanted | None = None) -> Iterator[ExchangeEntry]:

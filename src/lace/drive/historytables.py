@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 from lace.drive.history import (
@@ -36,7 +37,7 @@ from lace.drive.history import (
 )
 from lace.facts import parse_fact_line, write_fact_line
 from lace.stores import Reader, Row, Version, Writer
-from lace.text import Tai, lacegram_id, parse_tai
+from lace.text import Tai, lacegram_id, parse_tai, plan_id
 
 KIND: Final = 0x4C616348  # "LacH"
 STEPS: Final = (
@@ -289,12 +290,24 @@ def read_entry(reader: Reader, row: Row) -> ExchangeEntry:
     number, began, ended, address, cause, error_code, words, *sums = row
     sql = "SELECT peer, viewer, plan FROM agreement WHERE exchange = ? ORDER BY seq"
     agreed = list(reader.rows(sql, (number,)))
+    _check_values((began, ended), (address, cause, error_code, words, *chain(*agreed)), sums)
     peer, viewer, _ = agreed[-1] if agreed else (None, None, None)
     plans = tuple(dict.fromkeys(plan for *_, plan in agreed))
     counts: dict[str, Any] = {way.replace("-", "_"): n for way, n in reader.rows(_COUNTS, (number,))}
     return ExchangeEntry(
         number, began, ended, address, peer, viewer, plans, cause, error_code, words, Sums(*sums), **counts
     )
+
+
+def _check_values(times: Sequence[Any], texts: Sequence[Any], numbers: Sequence[Any]) -> None:
+    """Refuse what nobody wrote: SQLite hands out what a disk made of a value, whatever its column is for."""
+    for time in times:
+        if time is not None:
+            parse_tai(time)
+    for kind, values in ((str, texts), (int, numbers)):
+        for value in values:
+            if value is not None and type(value) is not kind:
+                raise TypeError(f"{str(value)[:40]!r} where a value of another type belongs")
 
 
 def read_account(reader: Reader, number: int, row: Row, *, records: bool) -> Account:
@@ -321,8 +334,12 @@ def read_agreement(reader: Reader, row: Row) -> Agreement:
 
     def text(name: str) -> str:
         (body,) = next(reader.rows("SELECT body FROM text WHERE id = ?", (name,)), ("",))
+        # Its name is its hash: what a disk made of a text is not told as the rules that decided.
+        if name not in (lacegram_id(body.encode()), plan_id(body.encode())):
+            raise ValueError(f"what stands under {name} is another text, or none")
         return str(body)
 
+    _check_values((at,), (plan, peer, here, viewer, link_id), (epoch, side))
     told = json.loads(in_force)
     sections = tuple(Section(Role(role), text(rules), name) for role, name, rules in told["sections"])
     return Agreement(
@@ -347,5 +364,6 @@ def read_passage(row: Row) -> Passage:
     _, number, way, at, epoch, loop, tick, generation, last, error_code, words, _, gone, _ = row
     if way == LEAVING:
         way = Way.MAY_HAVE_LEFT if gone is None else Way.LEFT
+    _check_values((at,), (tick, generation, error_code, words), (epoch, loop, last))
     version = None if generation is None else Version(generation, last)
     return Passage(number, Way(way), at, epoch, loop, tick, version, error_code, words)
