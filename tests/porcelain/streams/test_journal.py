@@ -39,10 +39,19 @@ def test_another_file_begins_from_the_start(journal: Journal, change: dict[str, 
     assert journal.read(FILE._replace(**change), VERSION) == Entry()
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"source": 1}', b"\xff\xfe"])
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"source": 1}', b"7", b"\xff\xfe"])
 def test_an_entry_that_cannot_be_read_counts_as_none(journal: Journal, raw: bytes) -> None:
     [path] = journal.folder.iterdir()
     path.write_bytes(raw)
+    assert journal.read(FILE, VERSION) == Entry()
+
+
+def test_an_entry_in_which_a_digit_changed_counts_as_none(journal: Journal) -> None:
+    """Going on from another byte would leave records out, and say that all is well."""
+    [path] = journal.folder.iterdir()
+    raw = path.read_text()
+    assert '"offset": 500,' in raw
+    path.write_text(raw.replace('"offset": 500,', '"offset": 900,'))
     assert journal.read(FILE, VERSION) == Entry()
 
 

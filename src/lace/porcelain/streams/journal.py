@@ -3,8 +3,9 @@
 Rules of this file:
 1. An entry is written after the commit that it tells of: it never promises what is not stored.
 2. It counts only for the same file and the same store: another generation, or a store that was set back
-   to an earlier state, begins from the start. So does an entry that cannot be read, and for the importer
-   one of an import with other options, or from before a removal.
+   to an earlier state, begins from the start. So does an entry that is not what was written, since another
+   offset would leave records out; and for the importer one of an import with other options, or from before
+   a removal.
 3. Entries go when the whole import is over: importing again later looks at everything again.
 """
 
@@ -62,22 +63,25 @@ class Journal:
         """Return the entry of a source, a new one where none counts."""
         try:
             kept = json.loads(self._path(identity).read_bytes())
+            if kept.pop("check") != _check(kept):
+                return Entry()
             same = kept["source"] == list(identity) and kept["generation"] == version.generation
             entry = kept["entry"]
             if same and entry["last"] <= version.last:
                 return Entry(**{**entry, "counts": Counts(**entry["counts"])})
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass  # rule 2: a fresh start is always right, since storing twice is a no-op
         return Entry()
 
     def write(self, identity: Identity, version: Version, entry: Entry) -> None:
         """Keep the entry of a source."""
         path = self._path(identity)
-        kept = {
+        kept: dict[str, object] = {
             "source": list(identity),
             "generation": version.generation,
             "entry": {**asdict(entry), "last": version.last},
         }
+        kept["check"] = _check(kept)
         beside = path.with_suffix(f".{os.getpid()}")
         with file_faults(path):
             self.folder.mkdir(exist_ok=True)
@@ -95,3 +99,7 @@ class Journal:
     def _path(self, identity: Identity) -> Path:
         name = encode(digest(identity.path.encode("utf-8", "surrogatepass")))
         return self.folder / f"{name}.json"
+
+
+def _check(kept: dict[str, object]) -> str:
+    return encode(digest(json.dumps(kept).encode()))
