@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,31 @@ def test_a_file_that_is_no_capture_is_refused(lace: Run, home: Path) -> None:
     done = lace("replay", "x")
     assert (done.code, "[capture/format]" in done.err) == (3, True)
     assert lace("replay", "absent").code == 7
+
+
+def test_a_capture_in_a_pipe_is_refused_with_the_reason(lace: Run, home: Path) -> None:
+    """It is read more than once: the second time there is nothing left."""
+    os.mkfifo(home / "pipe")
+    done = lace("replay", "pipe")
+    assert (done.code, "a pipe, and a capture is read more than once" in done.err) == (7, True)
+
+
+def test_records_for_a_replay_that_are_none_are_told(lace: Run, home: Path) -> None:
+    capture = b"#lace-capture 1\n"
+    (home / "x").write_bytes(capture)
+    (home / "other.db").write_bytes(b"no records at all\n")
+    done = lace("replay", "x", "--records", "other.db")
+    assert "other.db, byte 0: no markline here" in done.err
+
+
+def test_a_capture_of_nothing_does_not_stand_in_the_way_of_the_next_one(lace: Run, home: Path) -> None:
+    for argv, code in (
+        (("sync", f"unix:{home}/nobody", "--capture", "new"), 9),
+        (("tap", "unix:/nowhere", "--listen", f"unix:{home}/no/folder", "-o", "new"), 9),
+    ):
+        for _ in range(2):
+            assert lace(*argv).code == code
+            assert not (home / "new").exists()
 
 
 def test_a_capture_is_not_written_over(lace: Run, home: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lace.cli.command import Call, Command
 from lace.cli.outcomes import summary
+from lace.cli.output import Output
 
 if TYPE_CHECKING:
     from lace.drive import Observed
@@ -47,7 +48,7 @@ def _run(call: Call) -> int:
     played = replay_capture(
         partial(_open, Path(args.capture)),
         forth=args.play == "connecting",
-        records=_records(args.records),
+        records=_records(out, args.records),
         observe=observe,
     )
     if out.as_json:
@@ -58,19 +59,24 @@ def _run(call: Call) -> int:
 
 
 def _open(path: Path) -> BinaryIO:
-    from lace.porcelain import file_faults
+    from lace.porcelain import FileRefused, file_faults
 
     with file_faults(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            reason = "a device or a pipe, and a capture is read more than once: write it into a file first"
+            raise FileRefused(where=str(path), reason=reason)
         return path.open("rb")
 
 
-def _records(paths: list[str]) -> list[Record]:
+def _records(out: Output, paths: list[str]) -> list[Record]:
     from lace.porcelain import Lace
 
     if not paths:
         return []
     with Lace() as lace:
-        lace.import_records(*paths, resume=False)
+        report = lace.import_records(*paths, resume=False)
+        for source, part in report.first_rejects:
+            out.note(f"{source}, byte {part.offset}: {part.error} [{part.error.code}]")
         return [lace.store.get(record) for _, record in lace.store.ids()]
 
 

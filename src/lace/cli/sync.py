@@ -37,7 +37,7 @@ def _arguments(parser: ArgumentParser) -> None:
 
 @contextmanager
 def capturing(path: str | None, address: str) -> Iterator[CaptureWriter | None]:
-    """Lend what captures an exchange of ours in a file, where one was named."""
+    """Lend what captures an exchange of ours in a file, where one was named; nothing said leaves no file."""
     from lace.porcelain import CaptureWriter, FileExists, file_faults, now_tai
 
     if path is None:
@@ -54,6 +54,8 @@ def capturing(path: str | None, address: str) -> Iterator[CaptureWriter | None]:
             yield writer
         finally:
             writer.close()
+            if not any(writer.bytes.values()):
+                Path(path).unlink(missing_ok=True)  # the same command again would be refused for it
 
 
 def _run(call: Call) -> int:

@@ -62,15 +62,20 @@ class _Tapping:
         from lace.transports import serve
 
         on_end_signals(self._over.set)
-        async with serve(listen, self._pass_on) as server:
-            told = ", ".join(map(str, server.addresses))
-            self._out.result(
-                f"listening on {told}", {"event": "listening", "addresses": [*map(str, server.addresses)]}
-            )
-            self._out.flush()
-            await self._over.wait()
-        if self._first is not None:
-            self._first[1].close()
+        try:
+            async with serve(listen, self._pass_on) as server:
+                told = ", ".join(map(str, server.addresses))
+                self._out.result(
+                    f"listening on {told}", {"event": "listening", "addresses": [*map(str, server.addresses)]}
+                )
+                self._out.flush()
+                await self._over.wait()
+        finally:
+            if self._first is not None:
+                path, file = self._first
+                file.close()
+                if not self._args.force:  # nobody came, and the same command again would be refused for it
+                    path.unlink(missing_ok=True)
         return self._code if self._args.once else 0
 
     async def _pass_on(self, left: Stream) -> None:
