@@ -129,6 +129,11 @@ def test_a_lace_without_exchanges_says_so(lace: Run) -> None:
     assert "no exchange was noted here yet" in lace("history").err
 
 
+def test_no_lines_asked_for_is_not_no_exchange(noted: Run) -> None:
+    done = noted("history", "-n", "0")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
 def test_what_is_old_is_forgotten(noted: Run) -> None:
     assert noted("history", "--forget-before", "1d").lines == ["forgot 0 exchanges"]
     assert noted("history", "--forget-before", "2100-01-01", "--json").values == [{"forgotten": 2}]

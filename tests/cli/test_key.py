@@ -99,6 +99,8 @@ def test_the_default_key_is_shown_and_chosen(run: Run) -> None:
     assert run("key", "default", "bob").lines == ["bob"]
     assert run("key", "default", "--json").values == [{"name": "bob"}]
     assert run("key", "default", "carol").code == 1
+    run("key", "rm", "bob")
+    assert "choose one with `lace key default NAME`" in run("key", "default").err
 
 
 def test_a_backup_brings_keys_back(run: Run, home: Path) -> None:

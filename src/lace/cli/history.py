@@ -112,7 +112,7 @@ def _run(call: Call) -> int:
                 out.value(entry.to_json())
         elif (first := next(found, None)) is None:
             chosen = args.peer or args.since or args.plan
-            if chosen or not missing:
+            if (chosen or not missing) and args.limit != 0:
                 out.note("no such exchange was noted here" if chosen else "no exchange was noted here yet")
         else:
             head = ["exchange", "began", "with", "left", "came", "ended"]

@@ -18,7 +18,10 @@ class NoDefaultKey(Missing):
     """A default key is wanted and there is none."""
 
     code = "cli/no-default-key"
-    text = "there is no default key in {where}: make a key with `lace key new NAME`"
+    text = (
+        "there is no default key in {where}: choose one with `lace key default NAME`, or make one with"
+        " `lace key new NAME`"
+    )
 
 
 class SecretOnTerminal(InputError):
