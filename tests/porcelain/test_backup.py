@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
 
 from lace.drive import FileHistory
+from lace.errors import Unavailable
 from lace.porcelain import Lace, LaceExists, NoStoreFile, Worth, generate
+from lace.record import make_blob
 from lace.stores import BackupExists, Full
 from tests.porcelain.pairs import End, exchange
 from tests.porcelain.policy_texts import TOWN
@@ -39,6 +42,19 @@ def test_a_backup_is_a_lace_that_knows_why_a_record_left(served: Lace, tmp_path:
         exchange(End(saved, TOWN), End())
         assert [entry.number for entry in saved.history()] == [2, 1]
     assert [entry.number for entry in served.history()] == [1]
+
+
+def test_a_disk_that_is_full_leaves_nothing_of_a_backup(served: Lace, tmp_path: Path) -> None:
+    served.put_records(make_blob(b"%d" % number + bytes(9000)) for number in range(300))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(Unavailable):
+            served.backup(tmp_path / "saved")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list((tmp_path / "saved" / ".lace").iterdir()) == []
+    assert served.backup(tmp_path / "saved").records["B"] == 300
 
 
 def test_states_that_the_copy_never_had_are_not_taken_for_its_own(

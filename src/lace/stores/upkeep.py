@@ -155,6 +155,8 @@ def back_up(connections: Connections, target: Path, progress: Progress | None) -
             sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
+        # On a full disk SQLite cannot undo what it began, and leaves its journal for a file that is gone.
+        partial.with_name(f"{partial.name}-journal").unlink(missing_ok=True)
 
 
 def _copy(source: apsw.Connection, partial: Path, progress: Progress | None) -> None:
