@@ -18,6 +18,7 @@ from lace.pipeline.lake.manifest import manifest_path
 from lace.pipeline.peer import LakePeer
 from lace.pipeline.store import LakeIsRead, LakeStore
 from lace.porcelain import Shape, generate
+from lace.porcelain.reasons.whysent import records_at
 from lace.record import Record
 from lace.stores import MemoryStore, NotStored, RottenRecord, Version
 from lace.text import RecordId
@@ -153,6 +154,8 @@ def test_a_version_is_known_by_its_attempt_where_its_number_came_twice(tmp_path:
     older = store.as_of(Version(f"{lake.generation}/1", 3))
     assert older is not None
     assert older.version() == first
+    assert not records_at(store, Version(f"{lake.generation}/1", 3)).inbox
+    assert records_at(store, Version(f"{lake.generation}/1", 4)).inbox
 
 
 def test_a_lake_is_not_written_by_way_of_a_store(lake: Lake) -> None:

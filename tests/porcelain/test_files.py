@@ -63,15 +63,28 @@ def test_a_folder_is_no_place_for_a_file_and_is_named_as_it_was_given(
 def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
-    for name in ("pipe", "link"):
-        with (
-            pytest.raises(FileRefused, match="a device or a pipe, and no file that can be replaced"),
-            new_file(tmp_path / name, replace=True),
-        ):
-            pass
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"as it was")
+    with kept.open("rb") as file:  # as /dev/stdout is where stdout is a file
+        (tmp_path / "first").symlink_to("second")
+        (tmp_path / "second").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        names = ["pipe", "link", "first", "second", f"/dev/fd/{file.fileno()}"]
+        for name in names:
+            with (
+                pytest.raises(FileRefused, match="a device or a pipe, and no file that can be replaced"),
+                new_file(tmp_path / name, replace=True),
+            ):
+                pass
+    assert kept.read_bytes() == b"as it was"
     assert (tmp_path / "pipe").is_fifo()
-    assert (tmp_path / "link").is_symlink()
-    assert len(list(tmp_path.iterdir())) == 2
+    assert all((tmp_path / name).is_symlink() for name in ("link", "first", "second"))
+    assert len(list(tmp_path.iterdir())) == 5
+    # What links to an ordinary file takes the place of the link.
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(kept)
+    with new_file(tmp_path / "link", replace=True) as made:
+        made.write(b"new")
+    assert ((tmp_path / "link").read_bytes(), kept.read_bytes()) == (b"new", b"as it was")
 
 
 def test_a_full_disk_is_a_sentence() -> None:

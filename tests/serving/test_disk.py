@@ -13,7 +13,9 @@ import pytest
 
 from lace.drive import COMMIT_BYTES
 from lace.interlace import InterlaceResult
+from lace.porcelain import QuotaSpent
 from lace.porcelain.server.disk import COMMIT_ROOM, Disk, Room, SizeUnknown, StoreFull
+from lace.porcelain.server.quotas import Stay
 from lace.record import LIMITS, Record, make_blob
 from lace.stores import MemoryStore, SqliteStore, StoreClosed
 from lace.transports import Pump, exchange
@@ -182,20 +184,23 @@ def test_who_stays_is_asked_again_when_a_bound_is_raised_and_no_more_when_it_is_
     async def run() -> None:
         house = House(store_at_most=COMMIT_ROOM)
         joined = house.join()
-        theirs = MemoryStore()
-        end = make_end(joined.stream, LEFT, store=theirs, stays_open=True)
+        # So large that the last of them, too, is stored beside the exchange.
+        theirs, large = MemoryStore(), [make_blob(bytes([each]) * (9 << 20)) for each in range(2)]
+        end = make_end(joined.stream, large, store=theirs, stays_open=True)
         pump = Pump(joined.stream, end, look_every=0.01)
         running = asyncio.create_task(pump.run())
         full = house.serving.arrangement
         async with asyncio.timeout(SECONDS):
+            assert house.serving.reload(full) == 0, "nothing is agreed on yet"
             while not house.told("round"):
                 await asyncio.sleep(0.01)
             assert house.serving.reload(full) == 0
             assert house.serving.reload(replace(full, store_at_most=2 * COMMIT_ROOM)) == 1
-            while ids(house.store) != LEFT_IDS | RIGHT_IDS:
+            everything = RIGHT_IDS | {record.id for record in large}
+            while ids(house.store) != everything or len(house.told("round")) < 2:
                 await asyncio.sleep(0.01)
             # What it stored is in the store by now, and counts once: another one is let in beside it.
-            held = sum(record.size for record in [*LEFT, *RIGHT])
+            held = sum(record.size for record in [*RIGHT, *large])
             assert house.serving.reload(replace(full, store_at_most=held + COMMIT_ROOM)) == 0
             for act in (lambda: house.serving.reload(full), lambda: theirs.put(make_blob(b"one more"))):
                 rounds = house.serving.metrics.value("lace_rounds_total")
@@ -206,7 +211,46 @@ def test_who_stays_is_asked_again_when_a_bound_is_raised_and_no_more_when_it_is_
             joined.stream.abort()
             await running
             await joined.served
-        assert ids(house.store) == LEFT_IDS | RIGHT_IDS
+        assert ids(house.store) == everything
+
+    asyncio.run(run())
+
+
+def test_who_only_gives_renegotiates_nothing_however_full_the_store_is() -> None:
+    async def run() -> None:
+        house = House(store_at_most=COMMIT_ROOM)
+        house.exchanges._sends_only = True
+        joined = house.join()
+        pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
+        running = asyncio.create_task(pump.run())
+        async with asyncio.timeout(SECONDS):
+            while not house.told("round"):
+                await asyncio.sleep(0.01)
+            assert [house.serving.reload(house.serving.arrangement) for _ in "123"] == [0, 0, 0]
+            joined.stream.abort()
+            await running
+            await joined.served
+
+    asyncio.run(run())
+
+
+def test_what_a_quota_refused_counts_no_longer_when_the_exchange_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    large = [make_blob(bytes([each]) * (9 << 20)) for each in range(2)]
+
+    def refuse(stay: Stay, size: int) -> None:
+        raise QuotaSpent(limit="stored-per-day", who=stay.account, seen=0, bound=0, more=f", and {size} more")
+
+    async def run() -> None:
+        house = House(store_at_most=1 << 30)
+        with monkeypatch.context() as patch:
+            patch.setattr(Stay, "store", refuse)
+            await visit(house, large)
+        assert house.ended["code"] == QuotaSpent.code
+        held = sum(record.size for record in RIGHT)
+        house.serving.reload(replace(house.serving.arrangement, store_at_most=held + COMMIT_ROOM))
+        await house.honest()
 
     asyncio.run(run())
 

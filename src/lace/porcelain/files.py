@@ -18,6 +18,9 @@ from lace.errors import InputError, StoreError
 from lace.stores import FileRefused, file_faults
 
 UNFINISHED: Final = ".part"
+MOST_LINKS: Final = 40
+"""As many as the kernel follows."""
+_DEVICES: Final = frozenset({"/dev", "/dev/fd", "/dev/pts"})
 
 
 class FileExists(StoreError):
@@ -68,7 +71,8 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     with file_faults(path):
         if path.is_dir():  # `.` and `/` too, which have no name that another one could stand beside
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
-        if replace and path.exists() and not path.is_file():  # whoever waits at a pipe would wait for ever
+        # Whoever waits at a pipe would wait for ever, and /dev/stdout be a file from then on.
+        if replace and path.exists() and (not path.is_file() or _is_the_systems(path)):
             raise FileRefused(where=str(path), reason="a device or a pipe, and no file that can be replaced")
         beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
         if not replace and path.exists():
@@ -87,3 +91,15 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
             beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _is_the_systems(path: Path) -> bool:
+    """Tell whether a name, or what it links to on the way, belongs to the system: /dev/stdout, /dev/fd/3."""
+    for _ in range(MOST_LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder in _DEVICES or folder.startswith("/proc/"):
+            return True
+        if not path.is_symlink():
+            return False
+        path = Path(folder, path.readlink())
+    return True

@@ -42,14 +42,17 @@ def read(each: Unchecked, limits: RecordLimits = LIMITS) -> object:
     return type(record), record.id, record.raw, getattr(record, "extra", ())
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody give a child up that only waits for its turn on a busy machine."""
-    monkeypatch.setattr(checkahead, "ANSWER_SECONDS", PATIENCE)
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """Let nobody give a child up that only waits for its turn on a busy machine, or a narrow one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkahead, "ANSWER_SECONDS", PATIENCE)
+        patch.setattr(checkahead, "count_cores", lambda: 2)
+        yield
 
 
 @pytest.fixture(scope="module")
-def ahead() -> Iterator[CheckAhead]:
+def ahead(patience: None) -> Iterator[CheckAhead]:
     """One whose child has started."""
     made = CheckAhead(Semaphore(1))
     made.expect(checkahead.WORTH_RECORDS)

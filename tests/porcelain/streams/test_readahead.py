@@ -68,6 +68,7 @@ def test_an_import_that_reads_ahead_stores_the_same(
 
     here = imported("here")
     monkeypatch.setattr(readahead, "WORTH_BYTES", 1)
+    monkeypatch.setattr(readahead, "count_cores", lambda: 2)
     asked: list[Path] = []
 
     def watched(path: Path, offset: int) -> object:

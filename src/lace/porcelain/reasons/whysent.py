@@ -230,9 +230,9 @@ def records_at(store: Store, version: Version | None) -> _Past:
     """Return the records that a store had in an earlier state, without what was stored since."""
     database = Database()
     then = _version_of(store, version)
-    if then is not None:
+    if version is not None and then is not None:
         database.add_columns(then.fact_columns())
-        return _Past(database, 0, inbox=then.version() != version)
+        return _Past(database, 0, inbox=then.version().last != version.last)
     now = store.version()
     # A store that was put back to an earlier state has not even come to the numbers of that moment.
     if version is None or now.generation != version.generation or now.last < version.last:

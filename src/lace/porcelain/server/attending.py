@@ -56,8 +56,8 @@ class Attending(Guard):
         self.visitor = visitor
         self._came_as = visitor
         """Who it was before it proved anything here: in another epoch it may prove to be somebody else."""
-        self._gives_only = False
-        """Whether there was no room when the epoch was agreed on."""
+        self._gives_only: bool | None = None
+        """Whether there was no room when the epoch was agreed on; None where that was not asked."""
         self.stream = stream
         self.arrangement = arrangement
         """The last one that holds for this exchange."""
@@ -118,11 +118,7 @@ class Attending(Guard):
     def store(self, size: int) -> None:
         """Refuse more bytes of records than the peer may store today, or there is room for."""
         self._disk.let_in(self, size, self.arrangement.room)
-        try:
-            self._stay.store(size)
-        except LaceError:
-            self.settle()
-            raise
+        self._stay.store(size)
 
     def settle(self) -> None:
         """Count what was let in last no longer: the disk and the store say it by themselves now."""
@@ -246,6 +242,8 @@ class Attending(Guard):
 
     def _turns_full(self, arrangement: Arrangement) -> bool:
         """Tell whether there is room by now where there was none, or the other way round."""
+        if self._gives_only is None:
+            return False
         with suppress(LaceError):  # a store that does not say now is as it was
             return (self._disk.is_full(arrangement.room) is not None) is not self._gives_only
         return False
