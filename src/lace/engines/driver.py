@@ -170,7 +170,7 @@ class Driver:
         for number, component, pipelines in readers:
             outputs = []
             for prepared in pipelines:
-                output = self._run_few(prepared, marks, budget, [row], loops=FEW > 0)
+                output = self._run_few(prepared, marks, budget, [row])
                 if output is not None:
                     outputs.append(output)
             if outputs:
@@ -341,22 +341,16 @@ class Driver:
         return outputs
 
     def _run_few(
-        self,
-        prepared: PreparedPipeline,
-        marks: Marks,
-        budget: Budget,
-        new: list[Row] | None = None,
-        *,
-        loops: bool = True,
+        self, prepared: PreparedPipeline, marks: Marks, budget: Budget, new: list[Row] | None = None
     ) -> Output | None:
         """Run a pipeline that starts from few rows; None where nothing comes of it that was not there."""
         rows = None
-        if loops and prepared.loops and budget.now is None:
+        if FEW and prepared.loops and budget.now is None:
             bound, cost = self._bound(prepared)
             rows = bound.run(marks, budget, prepared, new)
-            loops = False  # not once more, where they proved too long
         if rows is None:
-            output = self._run(prepared, marks, budget, loops=loops)
+            # Without a clock loops were tried, and proved too long.
+            output = self._run(prepared, marks, budget, loops=FEW > 0 and budget.now is not None)
             return output if output[1] or output[2] else None
         cost.runs += 1
         if not rows:
