@@ -33,8 +33,6 @@ from lace.text import digest, encode, hasher
 
 ENDS_BYTES: Final = 64 * 1024
 """How much of each end of a file its identity covers; what is in between is told by size and time."""
-LOG_STEP: Final = 4096
-"""Entries of a store's log that are hashed at a time."""
 STORE_STEP: Final = 50_000
 """Numbers of a store for one task."""
 LACE_STORE: Final = ".lace/store.sqlite"
@@ -262,11 +260,9 @@ def _marks(store: Store, numbers: Iterable[int]) -> dict[int, str]:
         entry = next(log, None)
         for number in sorted(set(numbers)):
             while entry is not None and entry.seq <= number:
-                said: list[str] = []
-                while entry is not None and entry.seq <= number and len(said) < LOG_STEP:
-                    said.append(f"{'+' if isinstance(entry, Added) else '-'} {entry.seq} {entry.record_id}\n")
-                    entry = next(log, None)
-                whole.update("".join(said).encode())
+                sign = "+" if isinstance(entry, Added) else "-"
+                whole.update(f"{sign} {entry.seq} {entry.record_id}\n".encode())
+                entry = next(log, None)
             found[number] = encode(whole.digest())
     return found
 
@@ -324,8 +320,7 @@ def stands(source: IngestSource, earlier: Iterable[str]) -> bool:
     return not basis or basis in earlier
 
 
-def _store_since(source: StoreSource, states: Iterable[tuple[int, str]]) -> StoreSource:
-    states = list(states)
+def _store_since(source: StoreSource, states: Sequence[tuple[int, str]]) -> StoreSource:
     with closing(open_store(source)) as store:
         marks = _marks(store, [last for last, _ in states])
     for last, identity in states:
