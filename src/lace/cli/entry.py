@@ -184,8 +184,9 @@ def _replace_closed_streams() -> None:
 
 def _fail(out: Output, error: LaceError) -> int:
     out.error(error)
-    if out.kept and not out.as_json:
-        out.note(out.kept)
+    for words in (out.kept, out.advice):
+        if words and not out.as_json:
+            out.note(words)
     return error.exit_code
 
 

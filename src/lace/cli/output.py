@@ -49,6 +49,8 @@ class Output:
         self.as_json = as_json
         self.kept = ""
         """What to say about work already done, when the command is interrupted."""
+        self.advice = ""
+        """What to do about the error that ends the command."""
         self.tells_damage = False
         """Whether the command itself says which records are damaged."""
 

@@ -137,7 +137,7 @@ def open_workbench(call: Call, *, bare: bool = False) -> Iterator[Workbench]:
             yield bench
         except EvaluationStopped as error:
             if (option := LIMIT_OPTIONS.get(error.fields["limit"])) is not None:
-                call.out.kept = f"{option} moves this limit"
+                call.out.advice = f"{option} moves this limit"
             raise
 
 
