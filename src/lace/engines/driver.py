@@ -349,7 +349,7 @@ class Driver:
             bound, cost = self._bound(prepared)
             rows = bound.run(marks, budget, prepared, new)
         if rows is None:
-            # Without a clock loops were tried, and proved too long.
+            # Without a clock they were tried above, and proved too long.
             output = self._run(prepared, marks, budget, loops=FEW > 0 and budget.now is not None)
             return output if output[1] or output[2] else None
         cost.runs += 1
@@ -368,7 +368,7 @@ class Driver:
     def _run(
         self, prepared: PreparedPipeline, marks: Marks, budget: Budget, *, loops: bool | None = None
     ) -> Output:
-        """Run one pipeline, as far as it can in loops or over columns, or as it suits what it starts from."""
+        """Run one pipeline, in `loops` where it can or over columns; None: as suits what it starts from."""
         cost = self.costs.get(prepared.rule)
         if cost is None:
             cost = self.costs[prepared.rule] = RuleCost()
