@@ -34,13 +34,14 @@ class House:
         store: Store | None = None,
         secret: Any = None,
         history: History | None = None,
+        sends_only: bool = False,
         **arranged: Any,
     ) -> None:
         self.store = MemoryStore() if store is None else store
         self.store.put_many(list(records))
         self.events: list[dict[str, Any]] = []
         time = asyncio.get_running_loop().time
-        self.exchanges = Exchanges(self.store, history=history)
+        self.exchanges = Exchanges(self.store, history=history, sends_only=sends_only)
         self.serving = Serving(
             self.exchanges,
             Arrangement(policy=parse_policy(policy), **arranged),

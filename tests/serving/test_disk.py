@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -66,6 +67,27 @@ async def visit(house: House, records: list[Record] = LEFT) -> tuple[InterlaceRe
     return result, store
 
 
+@asynccontextmanager
+async def staying(
+    house: House, records: list[Record] = LEFT, store: MemoryStore | None = None
+) -> AsyncIterator[None]:
+    """Let an honest peer come and stay while the block runs, within bounded time."""
+    joined = house.join()
+    end = make_end(joined.stream, records, store=store, stays_open=True)
+    running = asyncio.create_task(Pump(joined.stream, end, look_every=0.01).run())
+    async with asyncio.timeout(SECONDS):
+        yield
+        joined.stream.abort()
+        await running
+        await joined.served
+
+
+async def until(done: Callable[[], object]) -> None:
+    """Wait for something."""
+    while not done():
+        await asyncio.sleep(0.01)
+
+
 def test_with_little_room_a_peer_gets_everything_and_is_asked_for_nothing(
     disk: PretendDisk, tmp_path: Path
 ) -> None:
@@ -121,21 +143,13 @@ def test_who_stays_is_asked_for_what_it_has_when_there_is_room_and_the_server_is
         with SqliteStore(tmp_path / "store.sqlite") as store:
             house = House(store=store, keep_free=RESERVED)
             disk.free = RESERVED
-            joined = house.join()
-            pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
-            running = asyncio.create_task(pump.run())
-            async with asyncio.timeout(SECONDS):
-                while not house.told("round"):
-                    await asyncio.sleep(0.01)
+            async with staying(house):
+                await until(lambda: house.told("round"))
                 assert house.serving.reload(house.serving.arrangement) == 0, "there is no room yet"
                 disk.free = 2 * RESERVED
                 assert house.serving.reload(house.serving.arrangement) == 1
-                while ids(store) != LEFT_IDS | RIGHT_IDS:
-                    await asyncio.sleep(0.01)
+                await until(lambda: ids(store) == LEFT_IDS | RIGHT_IDS)
                 assert house.serving.reload(house.serving.arrangement) == 0
-                joined.stream.abort()
-                await running
-                await joined.served
 
     asyncio.run(run())
 
@@ -183,34 +197,24 @@ def test_a_store_that_others_fill_in_the_middle_ends_the_exchange_and_loses_noth
 def test_who_stays_is_asked_again_when_a_bound_is_raised_and_no_more_when_it_is_lowered() -> None:
     async def run() -> None:
         house = House(store_at_most=COMMIT_ROOM)
-        joined = house.join()
         # So large that the last of them, too, is stored beside the exchange.
         theirs, large = MemoryStore(), [make_blob(bytes([each]) * (9 << 20)) for each in range(2)]
-        end = make_end(joined.stream, large, store=theirs, stays_open=True)
-        pump = Pump(joined.stream, end, look_every=0.01)
-        running = asyncio.create_task(pump.run())
+        everything = RIGHT_IDS | {record.id for record in large}
         full = house.serving.arrangement
-        async with asyncio.timeout(SECONDS):
+        async with staying(house, large, theirs):
             assert house.serving.reload(full) == 0, "nothing is agreed on yet"
-            while not house.told("round"):
-                await asyncio.sleep(0.01)
+            await until(lambda: house.told("round"))
             assert house.serving.reload(full) == 0
             assert house.serving.reload(replace(full, store_at_most=2 * COMMIT_ROOM)) == 1
-            everything = RIGHT_IDS | {record.id for record in large}
-            while ids(house.store) != everything or len(house.told("round")) < 2:
-                await asyncio.sleep(0.01)
+            await until(lambda: ids(house.store) == everything and len(house.told("round")) == 2)
             # What it stored is in the store by now, and counts once: another one is let in beside it.
             held = sum(record.size for record in [*RIGHT, *large])
             assert house.serving.reload(replace(full, store_at_most=held + COMMIT_ROOM)) == 0
             for act in (lambda: house.serving.reload(full), lambda: theirs.put(make_blob(b"one more"))):
                 rounds = house.serving.metrics.value("lace_rounds_total")
                 assert act()
-                while house.serving.metrics.value("lace_rounds_total") == rounds:
-                    await asyncio.sleep(0.01)
+                await until(lambda: house.serving.metrics.value("lace_rounds_total") > rounds)  # noqa: B023
             assert not house.told("ended"), "it would be, had it been asked for that"
-            joined.stream.abort()
-            await running
-            await joined.served
         assert ids(house.store) == everything
 
     asyncio.run(run())
@@ -218,18 +222,10 @@ def test_who_stays_is_asked_again_when_a_bound_is_raised_and_no_more_when_it_is_
 
 def test_who_only_gives_renegotiates_nothing_however_full_the_store_is() -> None:
     async def run() -> None:
-        house = House(store_at_most=COMMIT_ROOM)
-        house.exchanges._sends_only = True
-        joined = house.join()
-        pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
-        running = asyncio.create_task(pump.run())
-        async with asyncio.timeout(SECONDS):
-            while not house.told("round"):
-                await asyncio.sleep(0.01)
+        house = House(store_at_most=COMMIT_ROOM, sends_only=True)
+        async with staying(house):
+            await until(lambda: house.told("round"))
             assert [house.serving.reload(house.serving.arrangement) for _ in "123"] == [0, 0, 0]
-            joined.stream.abort()
-            await running
-            await joined.served
 
     asyncio.run(run())
 
@@ -294,21 +290,14 @@ def test_a_store_that_does_not_say_now_what_it_holds_ends_no_reload_and_hides_no
     async def run() -> None:
         store = Silent()
         house = House(store=store, store_at_most=1 << 30)
-        joined = house.join()
-        pump = Pump(joined.stream, make_end(joined.stream, LEFT, stays_open=True))
-        running = asyncio.create_task(pump.run())
-        async with asyncio.timeout(SECONDS):
-            while ids(store) != LEFT_IDS | RIGHT_IDS:
-                await asyncio.sleep(0.01)
+        async with staying(house):
+            await until(lambda: ids(store) == LEFT_IDS | RIGHT_IDS)
             store.silent = True
             assert house.serving.reload(house.serving.arrangement) == 0
             text = house.serving.metrics.text()
             assert "\nlace_exchanges_open 1\n" in text
             assert "\nlace_store_bytes " not in text
-            joined.stream.abort()
-            await running
-            await joined.served
-            await visit(house)
+        await visit(house)
         assert house.ended["code"] == StoreClosed.code
 
     asyncio.run(run())
