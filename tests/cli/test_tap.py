@@ -103,6 +103,24 @@ def test_a_capture_of_nothing_does_not_stand_in_the_way_of_the_next_one(lace: Ru
             assert not (home / "new").exists()
 
 
+def test_a_capture_of_somebody_who_was_carried_nowhere_leaves_no_file(lace: Run, home: Path) -> None:
+    (home / "open.policy").write_text(OPEN)
+    capture = home / "talk.capture"
+    nowhere = f"unix:{home}/nobody"
+    for _ in range(2):
+        tapping = start("tap", nowhere, "--listen", f"unix:{home}/tap", "-o", capture, "--once", home=home)
+        try:
+            assert tapping.stdout is not None
+            assert "listening on unix:" in tapping.stdout.readline()
+            assert lace("sync", f"unix:{home}/tap", "--policy", "open.policy").code != 0
+            assert "no capture: 0 B from" in tapping.stdout.readline()
+            assert tapping.wait(SECONDS) == 9
+        finally:
+            tapping.kill()
+            tapping.communicate()
+        assert not capture.exists()
+
+
 def test_a_capture_is_not_written_over(lace: Run, home: Path) -> None:
     (home / "talk.capture").write_text("precious")
     done = lace("tap", "unix:/nowhere", "--listen", f"unix:{home}/tap", "-o", "talk.capture")

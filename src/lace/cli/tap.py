@@ -101,10 +101,16 @@ class _Tapping:
             raise  # the server of connections reports it
         finally:
             sent, back = (writer.bytes[True], writer.bytes[False]) if writer else (0, 0)
+            kept = sent or back or self._args.force
+            if not kept:
+                path.unlink(missing_ok=True)
             self._out.result(
-                f"{path}: {size(sent)} from {peer}, {size(back)} back",
-                {"event": "captured", "file": str(path), "peer": peer, "sent": sent, "received": back},
-            )
+                f"{path if kept else 'no capture'}: {size(sent)} from {peer}, {size(back)} back",
+                {
+                    "event": "captured", "file": str(path) if kept else None, "peer": peer, "sent": sent,
+                    "received": back,
+                },
+            )  # fmt: skip
             self._out.flush()
             if self._args.once:
                 self._over.set()
