@@ -365,5 +365,7 @@ def read_passage(row: Row) -> Passage:
     if way == LEAVING:
         way = Way.MAY_HAVE_LEFT if gone is None else Way.LEFT
     _check_values((at,), (tick, generation, error_code, words), (epoch, loop, last))
+    if (generation is None) != (last is None):
+        raise TypeError("half of a version of the store")
     version = None if generation is None else Version(generation, last)
     return Passage(number, Way(way), at, epoch, loop, tick, version, error_code, words)
