@@ -75,6 +75,12 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
                 new_file(tmp_path / name, replace=True),
             ):
                 pass
+    for replace in (False, True):  # it is closed by now
+        with (
+            pytest.raises(FileRefused, match="a device or a pipe"),
+            new_file(tmp_path / "first", replace=replace),
+        ):
+            pass
     assert kept.read_bytes() == b"as it was"
     assert (tmp_path / "pipe").is_fifo()
     assert all((tmp_path / name).is_symlink() for name in ("link", "first", "second"))

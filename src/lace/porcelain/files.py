@@ -71,8 +71,9 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     with file_faults(path):
         if path.is_dir():  # `.` and `/` too, which have no name that another one could stand beside
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
-        # Whoever waits at a pipe would wait for ever, and /dev/stdout be a file from then on.
-        if replace and path.exists() and (not path.is_file() or _is_the_systems(path)):
+        # Whoever waits at a pipe would wait for ever, and /dev/stdout be a file from then on, closed or not.
+        replaced = replace or not path.exists()
+        if replaced and ((path.exists() and not path.is_file()) or _is_the_systems(path)):
             raise FileRefused(where=str(path), reason="a device or a pipe, and no file that can be replaced")
         beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
         if not replace and path.exists():
