@@ -18,7 +18,7 @@ from lace.pipeline.lake.manifest import manifest_path
 from lace.pipeline.peer import LakePeer
 from lace.pipeline.store import LakeIsRead, LakeStore
 from lace.porcelain import Shape, generate
-from lace.porcelain.reasons.whysent import records_at
+from lace.porcelain.past import records_at
 from lace.record import Record
 from lace.stores import MemoryStore, NotStored, RottenRecord, Version
 from lace.text import RecordId

@@ -54,6 +54,11 @@ from lace.stores import (
 from lace.text import RecordId, Tai
 
 PAGE: Final = 500
+_OF_THE_COPY: Final = """
+    UPDATE batch SET generation = ?1 || substr(generation, length(?2) + 1)
+    WHERE (generation = ?2 OR substr(generation, 1, length(?2) + 1) = ?2 || '/') AND last <= ?3
+"""
+"""What follows the generation of a store in a note names its state as well, and stays."""
 
 
 class UnreadableHistory(Corrupt):
@@ -189,7 +194,7 @@ class FileHistory:
         try:
             with made.writing(durable=True) as writer:
                 values = (copy.generation, store.generation, copy.last)
-                writer.insert("UPDATE batch SET generation = ? WHERE generation = ? AND last <= ?", values)
+                writer.insert(_OF_THE_COPY, values)
         finally:
             made.close()
         return True

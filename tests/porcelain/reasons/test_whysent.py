@@ -104,6 +104,31 @@ def test_a_store_that_was_put_back_is_not_taken_for_that_of_the_moment(tmp_path:
         assert "is not known, and these are the records of now" in sending.words[0]
 
 
+def test_a_store_that_was_put_back_and_went_on_another_way_is_not_taken_for_that_of_the_moment(
+    tmp_path: Path,
+) -> None:
+    """It has come to the same number again, with another record."""
+    with Lace.init(tmp_path) as lace:
+        lace.put_records([FIRST])
+    file = tmp_path / ".lace" / "store.sqlite"
+    earlier = file.read_bytes()
+    with Lace.open(tmp_path) as lace:
+        lace.put_records([SECOND])
+        exchange(End(lace, TOWN), End())
+    file.write_bytes(earlier)
+    with Lace.open(tmp_path) as lace:
+        lace.put_records([OTHER, SECOND])
+        (sending,) = lace.why_sent(FIRST.id).sendings
+        assert sending.worth is Worth.MADE_AGAIN
+        assert "is not known, and these are the records of now" in sending.words[0]
+    file.write_bytes(earlier)
+    with Lace.open(tmp_path) as lace:
+        lace.put_records([SECOND])
+        lace.put_records([OTHER])
+        (sending,) = lace.why_sent(FIRST.id).sendings
+        assert sending.worth is Worth.AS_IT_WAS, "it went the same way again"
+
+
 def test_what_was_removed_since_makes_it_a_reconstruction() -> None:
     linked = OPEN.replace(
         "SelectHave(P) :- Have(P).", "SelectHave(P) :- Have(P), RecordLink(Q,_,_,_,P), Have(Q)."

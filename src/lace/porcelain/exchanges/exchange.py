@@ -19,6 +19,7 @@ from collections.abc import Callable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Final, Literal
@@ -63,6 +64,7 @@ from lace.porcelain.exchanges.peerpolicy import ASKS_FOR_NOTHING, PolicyBook, Pr
 from lace.porcelain.exchanges.sharedevaluation import SharedEvaluation
 from lace.porcelain.exchanges.sharing import Share, Sharing
 from lace.porcelain.exchanges.turns import Turn, Turns
+from lace.porcelain.past import note_state
 from lace.porcelain.place import cursors_file
 from lace.porcelain.policies.file import PolicyFile
 from lace.signing import Secret
@@ -464,7 +466,7 @@ class Exchanges:
             lambda: now().tai,
             address=link.transport,
             in_force=lambda viewer: host.agreed_on.in_force(viewer),
-            version=self.store.version,
+            version=partial(note_state, self.store),
             report=report_fault,
         )
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from lace.drive import ExchangeNotes, FileHistory, History, InForce, MemoryHistory, Role, Section
 from lace.errors import StoreError
 from lace.policy import expose_selected
+from lace.porcelain.past import note_state
 from lace.porcelain.policies.file import EXPOSE, RECEIVE, SELECTED, SEND, UNION, PolicyFile
 from lace.stores import Store, file_faults
 from lace.text import Tai
@@ -58,7 +60,7 @@ def note_exchange(
         now,
         address=address,
         in_force=None if policy is None else policy_in_force(policy, peer),
-        version=store.version,
+        version=partial(note_state, store),
         report=report_fault,
         began=began,
     )

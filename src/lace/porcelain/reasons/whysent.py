@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Protocol, runtime_checkable
 
 from lace.algebra import LIMITS
 from lace.datalog import ALLOW_QUERY_RECORD, SELECT_HAVE, VIEWER, Derived, Explainer, Proof, compile_program
 from lace.drive import Account, Agreement, History, Passage, Role, Section, Wanted, Way, is_peer
-from lace.engines import Database
 from lace.errors import LaceError
-from lace.facts import Fact, Segment
+from lace.facts import Fact
 from lace.policy import (
     OWN,
     Compose,
@@ -42,8 +41,9 @@ from lace.policy import (
     read_module,
     read_restriction,
 )
+from lace.porcelain.past import Past, records_at, state_of
 from lace.porcelain.reasons.sending import Sending, Shown, WhySent, Worth
-from lace.stores import Added, Store, Version
+from lace.stores import Store, Version
 from lace.text import RecordId, Tai
 
 ME: Final = "this lace"
@@ -57,15 +57,6 @@ _SELECTS: Final = re.compile(rf"(O[01]\.(?:c[0-9]+_)*){SELECT_HAVE.name}")
 _ORIGIN: Final = re.compile(r"  \[\S+ of \S+\]$")
 """The map of sources puts the scope behind a line, which ends with a full stop."""
 _LEFT: Final = frozenset({Way.LEFT, Way.MAY_HAVE_LEFT})
-
-
-@runtime_checkable
-class Remembering(Protocol):
-    """A store that can be read as it was."""
-
-    def as_of(self, version: Version) -> Store | None:
-        """Return the store in an earlier state; None where that cannot be had any more."""
-        ...
 
 
 class Counted(Protocol):
@@ -133,24 +124,13 @@ def _sending(passage: Passage, account: Account) -> Sending:
     return Sending(passage, account.entry, agreed[-1] if agreed else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """The records of an earlier state of a store, as far as they are still there."""
-
-    database: Database
-    lost: int | None
-    """How many are gone since; None where nobody knows."""
-    inbox: bool = False
-    """Whether there may have been others, in the inbox of a lake."""
-
-
 class _Reviewer:
     """Makes decisions about one record again; what two sendings share is made once."""
 
     def __init__(self, store: Store, record: RecordId) -> None:
         self._store = store
         self._record = record
-        self._pasts: dict[Version | None, _Past] = {}
+        self._pasts: dict[Version | None, Past] = {}
         self._known: dict[object, Sending] = {}
 
     def explain(self, sending: Sending) -> Sending:
@@ -179,7 +159,7 @@ class _Reviewer:
         """Tell whether the record is here, or in the version that was served then and can still be read."""
         if self._store.has(self._record):
             return True
-        then = _version_of(self._store, version)
+        then = state_of(self._store, version)
         return then is not None and then.has(self._record)
 
     def _review(self, sending: Sending, agreed: Agreement) -> Sending:
@@ -220,49 +200,13 @@ class _Reviewer:
             named=self._record in agreed.operands[1 - agreed.side],
         )
 
-    def _past(self, version: Version | None) -> _Past:
+    def _past(self, version: Version | None) -> Past:
         if version not in self._pasts:
             self._pasts[version] = records_at(self._store, version)
         return self._pasts[version]
 
 
-def records_at(store: Store, version: Version | None) -> _Past:
-    """Return the records that a store had in an earlier state, without what was stored since."""
-    database = Database()
-    then = _version_of(store, version)
-    if version is not None and then is not None:
-        database.add_columns(then.fact_columns())
-        return _Past(database, 0, inbox=then.version().last != version.last)
-    now = store.version()
-    # A store that was put back to an earlier state has not even come to the numbers of that moment.
-    if version is None or now.generation != version.generation or now.last < version.last:
-        database.add_columns(store.fact_columns())
-        return _Past(database, None)
-    came: set[str] = set()
-    went: set[str] = set()
-    for entry in store.log(version.last):
-        if isinstance(entry, Added):
-            came.add(entry.record_id)
-        elif entry.record_id not in came:
-            went.add(entry.record_id)
-    back = {record for record in went if store.has(RecordId(record))}
-    since = came - back
-    whole: list[Segment] = []
-    for segment in store.segments():
-        if since.isdisjoint(segment.record_ids()):
-            whole.append(segment)
-        else:
-            database.add([fact for fact in segment.facts() if fact[1] not in since])
-    database.add_columns(whole)
-    return _Past(database, len(went) - len(back))
-
-
-def _version_of(store: Store, version: Version | None) -> Store | None:
-    """Return the store as it was, where it keeps its versions: what was erased since is in them."""
-    return store.as_of(version) if version is not None and isinstance(store, Remembering) else None
-
-
-def _caveats(past: _Past, plan: ExchangePlan) -> Iterator[str]:
+def _caveats(past: Past, plan: ExchangePlan) -> Iterator[str]:
     if past.lost is None:
         yield "the state of the store at that moment is not known, and these are the records of now"
     elif past.lost:
