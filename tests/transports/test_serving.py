@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import re
 import socket
+import warnings
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -96,6 +98,8 @@ def test_who_is_still_shaking_hands_when_a_server_closes_is_let_go_and_who_is_in
                 with suppress(ConnectionResetError):
                     assert await reader.read() == b""
                 writer.close()
+                while server.open > 1:
+                    await asyncio.sleep(0.001)
                 assert server.open == 1
             await server.drained()
 
@@ -186,15 +190,14 @@ def test_a_system_without_room_is_waited_for(tmp_path: Path, monkeypatch: pytest
     """Descriptors run out for a moment: nothing is accepted, and then it goes on."""
 
     async def run() -> None:
-        loop = asyncio.get_running_loop()
-        accept, failures = loop.sock_accept, iter([OSError(errno.EMFILE, "too many open files")])
+        accept, failures = socket.socket.accept, [OSError(errno.EMFILE, "too many open files")]
 
-        async def failing(sock: socket.socket) -> Any:
-            for error in failures:
-                raise error
-            return await accept(sock)
+        def failing(sock: socket.socket) -> tuple[socket.socket, Any]:
+            if failures:
+                raise failures.pop()
+            return accept(sock)
 
-        monkeypatch.setattr(loop, "sock_accept", failing)
+        monkeypatch.setattr(socket.socket, "accept", failing)
         monkeypatch.setattr(serving, "PAUSE_SECONDS", 0.001)
         async with (
             asyncio.timeout(20),
@@ -204,3 +207,57 @@ def test_a_system_without_room_is_waited_for(tmp_path: Path, monkeypatch: pytest
             assert await stream.read() == b"welcome"
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "wss"])
+def test_who_comes_while_a_server_is_left_is_let_go(scheme: str, secure: Options) -> None:
+    """At whatever turn of the loop it is left: not accepted, accepted and not begun, or in a handshake."""
+
+    async def run(turns: int) -> None:
+        complaints: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+        async with asyncio.timeout(20):
+            async with serve(free_port(f"{scheme}:127.0.0.1:0"), swallow, secure) as server:
+                await asyncio.sleep(0)
+                with socket.create_connection(("127.0.0.1", server.addresses[0].port or 0)) as sock:
+                    for _ in range(turns):
+                        await asyncio.sleep(0)
+                    await server.end()
+                    sock.settimeout(5)
+                    with suppress(ConnectionResetError):
+                        assert sock.recv(1) == b""
+        assert not complaints
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for turns in range(8):
+            asyncio.run(run(turns))
+            gc.collect()
+    assert not [str(each.message) for each in caught]
+
+
+def test_whoever_stops_connecting_leaves_nothing_behind(secure: Options) -> None:
+    """A socket that was closed while asyncio had it gave its number to the next one, which failed at it."""
+
+    async def run() -> None:
+        async with asyncio.timeout(60), serve(free_port("wss:127.0.0.1:0"), wait, secure) as server:
+
+            async def come() -> bytes:
+                async with connect(server.addresses[0], secure) as stream:
+                    return await stream.read()
+
+            assert await come() == b"welcome"
+            for turns in range(12):
+                coming = asyncio.create_task(come())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                coming.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await coming
+                assert await come() == b"welcome"
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(run())
+        gc.collect()
+    assert not [str(each.message) for each in caught]

@@ -98,6 +98,7 @@ class Server:
         for task in (*self._accepting, *self._greeted):
             task.cancel()
         for listener in self._listeners:
+            asyncio.get_running_loop().remove_reader(listener)
             listener.close()
         self._accepting.clear()
         self._listeners.clear()
@@ -110,15 +111,23 @@ class Server:
     async def end(self) -> None:
         """Accept nobody, cancel what goes on, and wait for it."""
         self.close()
-        for task in self._open:
-            task.cancel()
+        try:
+            # Who came in this very turn has not begun: cancelled before that, it would keep its socket open.
+            await asyncio.sleep(0)
+        finally:
+            for task in self._open:
+                task.cancel()
         await self.drained()
 
     async def _accept(self, listener: socket.socket, greet: Greet) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                sock, remote = await loop.sock_accept(listener)
+                # Not waited for here: who is let in while this is cancelled would be nobody's.
+                sock, remote = listener.accept()
+                sock.setblocking(False)
+            except (BlockingIOError, InterruptedError):
+                await self._wait(listener)
+                continue
             except OSError as error:
                 LOG.warning("nothing is accepted for a moment: %s", error)
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -132,6 +141,16 @@ class Server:
                 self.adopt(self._serve(sock, greet, _named(remote)), host)
             # A flood of connections must leave those that are there their turn.
             await asyncio.sleep(0)
+
+    async def _wait(self, listener: socket.socket) -> None:
+        """Wait until somebody wants to be let in."""
+        loop, somebody = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(listener, somebody.set)
+        try:
+            await somebody.wait()
+        finally:
+            if not self._closed:
+                loop.remove_reader(listener)
 
     async def _serve(self, sock: socket.socket, greet: Greet, remote: str) -> None:
         if self._closed:  # by then this had not begun, and could not be cancelled

@@ -9,6 +9,7 @@ Rules of this file:
    in it reaches an exchange. There is one path and no command.
 3. "A WebSocket text message is a protocol error."
 4. WebSocket has no half: our close frame ends our direction; what the peer sent before its own is read.
+5. A socket on which TLS has begun is asyncio's. Nobody closes it under its hands: the next gets its number.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from lace.iltp import Address, remote_address
 from lace.transports.faults import NotReached, explain
@@ -125,12 +127,13 @@ async def _secure(
     if context is None:
         return SocketStream(sock, Proven(str(address), remote=name_of(sock)), 0, options)
     remote = name_of(sock)
-    reader, writer = await asyncio.open_connection(
+    opening = asyncio.open_connection(
         sock=sock,
         ssl=context,
         server_hostname=options.tls.server_name or address.bare_host,
         limit=options.buffer_bytes,
     )
+    reader, writer = await _shake_hands(sock, opening)
     shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     proven = Proven(
         str(address),
@@ -145,11 +148,39 @@ async def _secure(
 async def _accept_tls(
     sock: socket.socket, context: ssl.SSLContext, proven: Proven, options: Options
 ) -> Stream:
+    reader, writer = await _shake_hands(sock, _take_in(sock, context, options))
+    return BufferedStream(reader, writer, proven, 1, options)
+
+
+async def _take_in(
+    sock: socket.socket, context: ssl.SSLContext, options: Options
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=options.buffer_bytes)
     protocol = asyncio.StreamReaderProtocol(reader)
     transport, _ = await loop.connect_accepted_socket(
         lambda: protocol, sock, ssl=context, ssl_handshake_timeout=options.connect_seconds
     )
-    writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-    return BufferedStream(reader, writer, proven, 1, options)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
+async def _shake_hands(
+    sock: socket.socket, opening: Coroutine[Any, Any, tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Wait for a TLS handshake; whoever stops waiting hangs up, and it ends by itself before this does."""
+    # asyncio itself, cancelled here, may go on with a transport that nobody has.
+    task = asyncio.create_task(opening)
+    try:
+        return await asyncio.shield(task)
+    except BaseException:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
+        if not task.cancelled() and task.exception() is None:
+            _, writer = task.result()
+            # TLS that is closed already cannot be aborted in Python 3.11.2.
+            with suppress(AttributeError):
+                writer.transport.abort()
+        raise
