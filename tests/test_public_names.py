@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
+import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +42,17 @@ def test_a_door_lists_its_names_in_order_once_and_truly(door: str) -> None:
     names = list(module.__all__)
     assert names == sorted(set(names), key=rank)
     assert [name for name in names if not hasattr(module, name)] == []
+
+
+def test_a_door_shows_its_names_before_anybody_used_one() -> None:
+    """Tab in a console and `help` ask `dir`, which knows what is loaded and no more."""
+    script = f"""
+import importlib
+for door in {DOORS}:
+    module = importlib.import_module(door)
+    assert set(module.__all__) <= set(dir(module)), door
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("door", DOORS[1:])

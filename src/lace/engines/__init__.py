@@ -25,3 +25,7 @@ if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
 
         room = next(room for room in (embedded, driver, handed, prepared, result) if name in vars(room))
         return getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

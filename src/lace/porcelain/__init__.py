@@ -310,3 +310,7 @@ if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
         value = getattr(import_module(f"lace.porcelain.{_ROOM_OF[name]}"), name)
         globals()[name] = value
         return value
+
+
+def __dir__() -> list[str]:
+    return __all__
