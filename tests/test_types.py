@@ -16,9 +16,10 @@ api = pytest.importorskip("mypy.api", reason="the dev extra is not installed")
 ROOT = Path(__file__).parent.parent
 
 CALLS = """\
+from contextlib import aclosing, closing
 from typing import assert_type
 from lace import Lace, Secret
-from lace.porcelain import parse_policy
+from lace.porcelain import follow, parse_policy
 from lace.record import Blob, Plex, Record, Seal
 
 def calls(lace: Lace, key: Secret, perhaps: Secret | None, place: str | None) -> None:
@@ -42,6 +43,15 @@ def calls(lace: Lace, key: Secret, perhaps: Secret | None, place: str | None) ->
     lace.put(b"x", group="u", app="a", name="n", sign="me")  # wrong
     lace.put(b"x", group="u", app="a", name="n", key=key)  # wrong
     lace.make(b"x", group="u", name="n")  # wrong
+
+def follows(lace: Lace) -> None:
+    with closing(lace.follow("tcp:x", "x.policy", look_seconds=0.1)) as events:
+        next(events)
+
+async def goes_on(lace: Lace) -> None:
+    async with aclosing(follow(lambda: lace.interlace("tcp:x", "x.policy", stays_open=True))) as events:
+        async for event in events:
+            print(event)
 
 def looks(lace: Lace) -> None:
     policy = parse_policy("")

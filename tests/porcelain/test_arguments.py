@@ -127,6 +127,8 @@ def test_what_is_no_limit_is_told(limit: Any) -> None:
         ("sync", {"timeout": 0}, "timeout is a number of seconds, more than 0; 0 was given"),
         ("interlace", {"timeout": -1.5}, "timeout is a number of seconds, more than 0; -1.5"),
         ("fetch", {"timeout": float("nan")}, "timeout is a number of seconds, more than 0; nan"),
+        ("interlace", {"look_seconds": 0}, "look_seconds is a number of seconds, more than 0; 0 was given"),
+        ("follow", {"look_seconds": None}, "look_seconds is a number of seconds"),
         ("deliver", {"timeout": float("inf")}, "timeout is a number of seconds, more than 0; inf"),
         ("interlace", {"prove_in_clear": "no"}, "prove_in_clear is True or False"),
         ("interlace", {"stays_open": "no"}, "stays_open is True or False"),

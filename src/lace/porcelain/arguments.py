@@ -28,7 +28,7 @@ REFERENCE: Final = "text: an id, the beginning of one, or //group//app//name"
 CONDITIONS: Final = "a condition such as 'Group=u', or a list of them"
 
 
-SECONDS: Final = frozenset({"timeout"})
+SECONDS: Final = frozenset({"look_seconds", "timeout"})
 """Options that are times."""
 
 

@@ -6,7 +6,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -256,8 +256,11 @@ class Exchanging:
 
     def follow(
         self, address: str, policy: GivenPolicy | PolicyBook, **asked: Unpack[Asked]
-    ) -> Iterator[Followed]:
-        """Yield what happens in an open exchange, which is begun again whenever it breaks off."""
+    ) -> Generator[Followed, None, None]:
+        """Yield what happens in an open exchange, which is begun again whenever it breaks off.
+
+        It ends with the iterator: `with closing(lace.follow(…)) as events` leaves no doubt when that is.
+        """
         from lace.porcelain.exchanges.following import follow_in_thread
         from lace.porcelain.exchanges.interlacing import check_asked, check_no_loop
         from lace.porcelain.exchanges.peerpolicy import given_policies

@@ -24,6 +24,7 @@ from lace.porcelain import (
 from lace.transports import NotReached, Options, Stream, make_pipe
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 from tests.porcelain.talking import interlacing as make
+from tests.transports.hurried import hurry
 
 
 def test_events_tell_what_happens_until_the_end() -> None:
@@ -54,6 +55,25 @@ def test_an_open_exchange_brings_what_is_stored_later_and_ends_when_told() -> No
 
     assert asyncio.run(run()) is Cause.FIXED_POINT
     assert ids(lace.store) == {record.id for record in later}
+
+
+def test_an_open_exchange_looks_as_often_as_it_is_told_for_what_is_stored_here() -> None:
+    lace, answering = Lace(), Answering(choices=ExchangeChoices(stays_open=True))
+
+    async def run() -> float:
+        loop = asyncio.get_running_loop()
+        async with make(lace, answering, stays_open=True, look_seconds=300) as exchange:
+            stored = None
+            async for observed in exchange:
+                if isinstance(observed, RoundEnded) and stored is None:
+                    lace.put_records(notes("a", 1))
+                    stored = loop.time()
+                elif isinstance(observed, RoundEnded):
+                    return loop.time() - (stored or 0)
+        raise AssertionError("it ended")
+
+    assert 299 < hurry(run()) < 301
+    assert len(ids(answering.lace.store)) == 1
 
 
 def test_leaving_the_block_finishes_an_open_exchange() -> None:

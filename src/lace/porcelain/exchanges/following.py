@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -85,7 +85,7 @@ async def follow(
     *,
     stop: asyncio.Event | None = None,
     backoff: Backoff | None = None,
-) -> AsyncIterator[Followed]:
+) -> AsyncGenerator[Followed, None]:
     """Yield what happens in open exchanges that `make` makes, one after the other, until `stop` is set."""
     stop = stop or asyncio.Event()
     backoff = backoff or Backoff()
@@ -148,7 +148,9 @@ async def _finish_at(stop: asyncio.Event, exchange: Interlacing) -> None:
     exchange.finish()
 
 
-def follow_in_thread(make: Callable[[], Interlacing], backoff: Backoff | None = None) -> Iterator[Followed]:
+def follow_in_thread(
+    make: Callable[[], Interlacing], backoff: Backoff | None = None
+) -> Generator[Followed, None, None]:
     """Yield what happens for a script; closing the iterator ends the exchange."""
     check_no_loop()  # whoever iterates waits in this thread, wherever the iterator was made
     told: SimpleQueue[Followed | BaseException | None] = SimpleQueue()

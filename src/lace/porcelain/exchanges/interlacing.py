@@ -39,7 +39,7 @@ from lace.text import parse_verifier
 from lace.transports import OPTIONS, Options, Proven, Pump, Stream, Tap, connect
 
 LOOK_SECONDS: Final = 1.0
-"""How often an open exchange looks whether somebody else stored something."""
+"""How often an open exchange looks whether somebody stored something."""
 PROGRESS_SECONDS: Final = 0.1
 LEAVE_SECONDS: Final = 1.0
 """How long the other's close, or the end of a child, is waited for where the exchange has gone wrong."""
@@ -304,6 +304,8 @@ class Asked(TypedDict, total=False):
     """The verifier that the peer must prove."""
     timeout: float | None
     """Seconds for one round, the whole of a bounded exchange; what came until then stays."""
+    look_seconds: float
+    """How often an exchange that stays open looks for what was stored here meanwhile (1)."""
     limits: ExchangeLimits
     operation: Module | None
     """A selector that narrows the exchange: see `lace.drive.operations`."""
@@ -323,6 +325,7 @@ _KINDS: Final = {
     "sign": Kind(Secret, SECRET),
     "expected": Kind(str, "the verifier of the peer as text, V.….H3"),
     "timeout": Kind((int, float), "a number of seconds"),
+    "look_seconds": Kind((int, float), "a number of seconds", optional=False),
     "limits": Kind(ExchangeLimits, "ExchangeLimits", optional=False),
     "operation": Kind(Module, "a Module, such as select_reference gives"),
     "options": Kind(Options, "Options of the transport", optional=False),
@@ -370,6 +373,7 @@ def open_interlacing(
         prove_in_clear=asked.get("prove_in_clear", False),
         observe=asked.get("observe"),
         tap=asked.get("tap"),
+        look_every=asked.get("look_seconds", LOOK_SECONDS),
         over=asked.get("over", connect),
     )
 
