@@ -106,15 +106,15 @@ CHAPTERS = (
         "What would be sent to a peer and asked of it, and what holds the rest back. Nobody is connected to.",
         """
         lace.porcelain: plan_exchange Supposed Preview HeldBack WhySend WhyNotSend Rehearsal PlannedExchange
-        lace.policy: ExchangePlan
+        lace.policy: Held ExchangePlan
         """,
     ),
     Chapter(
         "An exchange",
-        "`lace.sync` and `lace.follow` are for scripts, `async with lace.interlace(…)` for programs with an"
-        " event loop. What happens is told by events, and how it ended by a result.",
+        "`lace.sync` and `lace.follow` are for scripts, `async with lace.interlace(…)` and the `follow` below"
+        " for programs with an event loop. What happens is told by events, and how it ended by a result.",
         """
-        lace.porcelain: outcome_of words_of introduce select_reference
+        lace.porcelain: outcome_of words_of introduce select_reference follow Backoff
         lace.porcelain: Asked Interlacing ExchangeProgress Standing Outcome Delivery Followed Connected
         lace.porcelain: Disconnected Introduction CaptureWriter
         lace.interlace: InterlaceResult Cause ExchangeLimits

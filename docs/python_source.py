@@ -32,7 +32,7 @@ class Signature:
     arguments: str
     returns: str
     before: str = ""
-    """`await`, `with` or `async with`, where it is called with one."""
+    """`await`, `async for … in`, `with` or `async with`, where it is called with one."""
 
     def write(self, door: str = "") -> str:
         """Write the call, with where the name comes from."""
@@ -272,7 +272,10 @@ def _signature(module: str, node: ast.FunctionDef | ast.AsyncFunctionDef, in_cla
         if mark in marks:
             # Such a function is written as one that yields, and called in a `with`.
             return Signature(name, arguments, returns.partition("[")[2].removesuffix("]"), words)
-    before = "await" if isinstance(node, ast.AsyncFunctionDef) else ""
+    before = ""
+    if isinstance(node, ast.AsyncFunctionDef):
+        yields = any(isinstance(each, ast.Yield) for each in ast.walk(node))
+        before = "async for … in" if yields else "await"
     return Signature(name, arguments, "" if returns == "None" else returns, before)
 
 

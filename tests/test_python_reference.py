@@ -51,6 +51,9 @@ def test_the_source_is_read_as_python_reads_it() -> None:
             assert found.is_error == (inspect.isclass(thing) and issubclass(thing, LaceError)), each
             if found.kind == "function":
                 assert found.about == (inspect.getdoc(thing) or ""), each
+                before = found.signatures[0].before
+                assert (before == "await") == inspect.iscoroutinefunction(thing), each
+                assert (before == "async for … in") == inspect.isasyncgenfunction(thing), each
                 for name in inspect.signature(thing).parameters:
                     assert name in words(found.signatures[0].arguments), f"{door}.{each} takes {name}"
             elif found.kind == "class" and inspect.isclass(thing):
