@@ -87,7 +87,7 @@ CHAPTERS = (
         lace.facts: Fact Predicate facts_of_record parse_fact_line write_fact_line
         lace.porcelain: read_rules read_facts parse_facts Workbench Evaluated Answers RuleProfile RuleFile
         lace.datalog: parse_program check_program compile_program show_proof show_why_not
-        lace.datalog: Program Explainer Proof WhyNot Diagnostic
+        lace.datalog: Program Explainer Proof WhyNot Stopped OtherHead Diagnostic
         lace.engines: Database EmbeddedEvaluation EmbeddedResult
         """,
     ),

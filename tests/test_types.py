@@ -11,9 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_docs_run import blocks
+
 api = pytest.importorskip("mypy.api", reason="the dev extra is not installed")
 
 ROOT = Path(__file__).parent.parent
+GUIDES = [
+    "README.md",
+    "docs/tutorial.md",
+    *(f"docs/howto/{name}.md" for name in ("policies", "python", "records", "rules")),
+]
 
 CALLS = """\
 from contextlib import aclosing, closing
@@ -63,16 +70,29 @@ def looks(lace: Lace) -> None:
 """
 
 
-def test_wrong_calls_are_type_errors_and_right_ones_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def check(file: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what a strict type checker says about a text."""
     monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
-    file = tmp_path / "calls.py"
-    file.write_text(CALLS, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     # The cache of `make check` is used where it is there.
     config = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
     said, faults, _ = api.run([*config, "--no-error-summary", str(file)])
     assert not faults
+    return said
+
+
+def test_wrong_calls_are_type_errors_and_right_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = check(tmp_path / "calls.py", CALLS, monkeypatch)
     told = {int(number) for number in re.findall(r"^\S*calls\.py:(\d+): error", said, re.M)}
     wrong = {number for number, line in enumerate(CALLS.splitlines(), 1) if line.endswith("# wrong")}
     assert told == wrong, said
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_what_a_guide_shows_is_right_for_a_type_checker(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = [block.body for block in blocks((ROOT / page).read_text("utf-8")) if block.language == "python"]
+    assert check(tmp_path / "shown.py", "\n".join(shown), monkeypatch) == ""
