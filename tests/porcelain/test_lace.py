@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from lace.facts import facts_of_record
-from lace.porcelain import Lace, LaceExists, NoLace, UnknownOption, new_secret, now_tai
+from lace.porcelain import Lace, LaceExists, LaceStays, NoLace, UnknownOption, new_secret, now_tai
 from lace.porcelain.generate import generate
 from lace.porcelain.making import BlobStaysBare, HalfAPlace
 from lace.porcelain.reference import AmbiguousId, NoSuchId, NothingThere
@@ -23,6 +24,12 @@ from tests.porcelain.streams.test_export import spoil
 def lace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lace]:
     with Lace() if request.param == "memory" else Lace.init(tmp_path / "lace") as lace:
         yield lace
+
+
+def test_an_open_lace_is_not_handed_to_another_process(lace: Lace) -> None:
+    """To start a process by `spawn` pickles its arguments, and Python only knows of a lock in it."""
+    with pytest.raises(LaceStays, match=r"Lace\.open\(path\)"):
+        pickle.dumps(lace)
 
 
 def test_data_alone_is_a_blob(lace: Lace) -> None:

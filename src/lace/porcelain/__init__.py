@@ -34,7 +34,7 @@ from lace.porcelain.keys.file import (
 )
 from lace.porcelain.keys.private import AlreadyThere, DiskRefuses, OpenToOthers
 from lace.porcelain.keys.ring import KeyEntry, Keyring, NoSuchBackup, NoSuchKey, NothingToBackUp
-from lace.porcelain.lace import Choices, Lace, NoStoreFile
+from lace.porcelain.lace import Choices, Lace, LaceStays, NoStoreFile
 from lace.porcelain.making import BlobStaysBare, Details, HalfAPlace, new_secret
 from lace.porcelain.place import FOLDER, STORE_FILE, LaceExists, LakeInstead, NoLace, store_file
 from lace.porcelain.reference import (
@@ -207,7 +207,8 @@ __all__ = [
     "ExchangeProgress", "Exchanges", "ExportReport", "FactFault", "FileExists", "FileRefused", "FileTooLong",
     "Followed", "FrameNotRead", "GivenPolicy", "GivenPredicates", "Guard", "HalfAPlace", "HeldBack",
     "HeldFacts", "ImportProgress", "ImportReport", "InsideALoop", "Interlacing", "Introduction", "JoinedLake",
-    "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LakeAnswers", "LakeInstead", "LakeRehearsal",
+    "KeptCursors", "KeyEntry", "Keyring", "Lace", "LaceExists", "LaceStays", "LakeAnswers", "LakeInstead",
+    "LakeRehearsal",
     "LineTooLong", "Metrics", "NewerBackup", "NewerKey", "NoLace", "NoOperand", "NoPolicyForPeer",
     "NoStoreFile",
     "NoSuchBackup", "NoSuchId", "NoSuchKey", "NoSuchPolicy", "NoSuchTable", "NoSuchUser", "NotACapture",

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, TypedDict, Unpack, overload
+from typing import BinaryIO, Literal, NoReturn, Self, TypedDict, Unpack, overload
 
 from lace.errors import Corrupt, InputError, RecordError
 from lace.facts import Fact, facts_of_record
@@ -76,6 +76,15 @@ class NoStoreFile(InputError):
     )
 
 
+class LaceStays(InputError):
+    """A lace that was about to be pickled, as an argument of a process is."""
+
+    code = "lace/stays"
+    text = (
+        "{where} is open here and is not pickled: hand over its path, and open it there with Lace.open(path)"
+    )
+
+
 class Choices(TypedDict, total=False):
     """Which rows of the table view to show, and in which order."""
 
@@ -126,6 +135,9 @@ class Lace(Exchanging):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._where}{' (closed)' if self._closed else ''}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise LaceStays(where=self._where)
 
     @classmethod
     def init(cls, path: str | Path = ".", *, admit_inner: bool = False) -> Lace:
