@@ -38,6 +38,16 @@ def test_contexts_are_strict(certificate: Path) -> None:
     assert len(trusting.get_ca_certs()) == 1, "own authorities stand alone"
 
 
+def test_the_systems_authorities_are_not_read_where_others_are_named(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*given: object) -> None:
+        raise FileNotFoundError("this system has none")
+
+    monkeypatch.setattr("lace.transports.tls.ssl.create_default_context", read)
+    assert len(connecting_context(Tls(authorities=(certificate,))).get_ca_certs()) == 1
+
+
 def test_the_binding_is_the_hash_of_the_leaf(tmp_path: Path) -> None:
     leaf, key = make_self_signed()
     other, _ = make_self_signed(("other.example",))

@@ -30,8 +30,10 @@ def connecting_context(tls: Tls) -> ssl.SSLContext:
     """Return what a client trusts: the system's authorities, or only those that are named."""
     named = "the system's authorities"
     try:
-        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
-        if tls.authorities:
+        if not tls.authorities:
+            context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
+        else:
+            # The system's are not read then: that takes the loop's time, a hundredth of a second and more.
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             for each in tls.authorities:
                 named = str(each)
