@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from lace.drive import ExchangeEnded, Observed, PlanChanged, RecordArrived, RoundEnded
+from lace.drive import ExchangeEnded, Observed, PlanChanged, RecordArrived, RoundEnded, Wired
 from lace.errors import TextError
 from lace.interlace import Cause
 from lace.porcelain import (
@@ -180,6 +181,53 @@ def test_a_task_that_watched_and_is_done_does_not_stop_the_exchange() -> None:
             return len((await exchange.result()).received_hashes)
 
     assert asyncio.run(run()) == 50
+
+
+@pytest.mark.parametrize("turns", [0, 100])
+def test_whoever_asks_how_an_exchange_ended_that_was_left_by_an_error_is_not_cancelled(turns: int) -> None:
+    answering = Answering(stocked(notes("a", 3)), choices=ExchangeChoices(stays_open=True))
+
+    async def run() -> list[Cause]:
+        exchange = make(Lace(), answering, stays_open=True)
+        with suppress(ZeroDivisionError):
+            async with exchange:
+                asking = asyncio.create_task(exchange.result())
+                for _ in range(turns):
+                    await asyncio.sleep(0.001)
+                raise ZeroDivisionError
+        return [(await asking).cause, (await exchange.result()).cause]
+
+    assert asyncio.run(run()) == [Cause.CANCELLED] * 2
+
+
+def test_a_task_that_is_cancelled_while_an_exchange_is_left_by_an_error_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a loop that connects again after each error would go on for ever."""
+    answering = Answering(choices=ExchangeChoices(stays_open=True))
+    leaving, goes_on = threading.Event(), threading.Event()
+
+    def cancel(end: Wired) -> None:
+        leaving.set()
+        goes_on.wait(20)
+
+    async def use() -> None:
+        with suppress(ZeroDivisionError):
+            async with make(Lace(), answering, stays_open=True) as exchange:
+                async for _ in exchange:
+                    raise ZeroDivisionError
+
+    async def run() -> bool:
+        using = asyncio.create_task(use())
+        await asyncio.to_thread(leaving.wait, 20)
+        using.cancel()
+        await asyncio.sleep(0)
+        goes_on.set()
+        await asyncio.wait({using})
+        return using.cancelled()
+
+    monkeypatch.setattr(Wired, "cancel", cancel)
+    assert asyncio.run(run())
 
 
 def test_a_script_is_told_the_progress_and_the_result() -> None:

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 from lace.drive import Observed, Observer, tell_arrivals
 from lace.errors import InputError
 from lace.iltp import parse_address
-from lace.interlace import ExchangeLimits, InterlaceResult, LocalLimits
+from lace.interlace import Cause, ExchangeLimits, InterlaceResult, LocalLimits
 from lace.policy import Module
 from lace.porcelain.arguments import SECRET, Kind, check_kinds, check_options, check_text
 from lace.porcelain.exchanges.eventqueue import EventQueue
@@ -194,8 +194,10 @@ class Interlacing:
                 soon = outcome_of(await self._running) in GONE_WRONG
             else:
                 self._running.cancel()
-                with suppress(asyncio.CancelledError):
-                    await self._running
+                # Its cancellation is not ours: whoever cancels this task meanwhile is heard.
+                await asyncio.wait({self._running})
+                if not self._running.cancelled():
+                    self._running.result()
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_SECONDS if soon else None):
@@ -224,7 +226,12 @@ class Interlacing:
         if self._running is None:
             raise NotBegun(address=self.address)
         self._events.leave(asyncio.current_task())
-        return await asyncio.shield(self._running)
+        await asyncio.wait({self._running})
+        if self._running.cancelled():
+            # The block was left by an error. Whoever asks was not cancelled, and must not be taken for it.
+            assert self._end is not None
+            return self._end.result or InterlaceResult(Cause.CANCELLED)
+        return self._running.result()
 
     def finish(self) -> None:
         """Let an open exchange end at its next fixed point; a bounded one ends there anyway."""
