@@ -148,6 +148,36 @@ def test_whoever_stops_reading_does_not_stop_the_exchange() -> None:
     assert asyncio.run(run()) == 50
 
 
+def test_whoever_stops_reading_and_goes_on_with_something_else_does_not_stop_the_exchange() -> None:
+    lace, answering = Lace(), Answering(stocked(notes("a", 50)), choices=ExchangeChoices(stays_open=True))
+
+    async def run() -> list[type[Observed]]:
+        made = make(lace, answering, stays_open=True)
+        made._events._most = 4
+        async with made as exchange:
+            async for _ in exchange:
+                break
+            while len(ids(lace.store)) < 50 or made.progress().phase != "idle":
+                await asyncio.sleep(0.01)
+            exchange.finish()
+            return [type(observed) async for observed in exchange]  # from here on
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == [ExchangeEnded]
+
+
+def test_what_comes_between_two_loops_is_kept_while_there_is_room() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def run() -> int:
+        async with make(Lace(), answering) as exchange:
+            async for _ in exchange:
+                break
+            await exchange._running  # not `result`, which says that nobody reads on
+            return len([observed async for observed in exchange])
+
+    assert asyncio.run(run()) == 51
+
+
 def test_a_task_that_watches_is_told_everything_while_another_waits_for_the_result() -> None:
     answering = Answering(stocked(notes("a", 50)))
 

@@ -3,6 +3,8 @@
 Rules of this file:
 1. Events are kept only while somebody iterates.
 2. What waits is bounded: where it is not taken, the exchange waits.
+3. Whoever has left his loop keeps nobody waiting. What comes meanwhile is kept for his next one as long as
+   there is room, and none of it when there is none.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from threading import Event
 from typing import Any, Final, Self
+from weakref import WeakSet
 
 from lace.drive import Observed, RecordArrived
 
@@ -29,6 +32,8 @@ class EventQueue:
         self._ready = asyncio.Event()
         self._room = Event()
         self._taker: asyncio.Task[Any] | None = None
+        self._listeners: WeakSet[Listening] = WeakSet()
+        """Those that somebody is in: a `for` lets go of its iterator when it is left."""
         self._listening = False
         self._ended = False
 
@@ -47,7 +52,8 @@ class EventQueue:
             self._room.clear()
             # Whoever left meanwhile opens it again.
             while self._listening and len(self._waiting) >= self._most and not self._room.wait(0.1):
-                pass
+                if not self._listeners:
+                    self.leave()
 
     def arrive(self, records: Sequence[str], loop: int) -> None:
         """Take an event for each of these records."""
@@ -67,15 +73,15 @@ class EventQueue:
         self._waiting.clear()
         self._room.set()
 
-    def listen(self) -> EventQueue:
+    def listen(self) -> Listening:
         """Keep events from here on, for whoever iterates."""
         self._listening = True
-        return self
+        listening = Listening(self)
+        self._listeners.add(listening)
+        return listening
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Observed:
+    async def take(self) -> Observed:
+        """Wait for an event; `StopAsyncIteration` where none comes any more."""
         self._taker = asyncio.current_task()
         while not self._waiting:
             if self._ended or not self._listening:
@@ -87,3 +93,16 @@ class EventQueue:
         if len(self._waiting) <= self._most // 2:
             self._room.set()
         return observed
+
+
+class Listening:
+    """The iterator of one loop over events."""
+
+    def __init__(self, events: EventQueue) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Observed:
+        return await self._events.take()
