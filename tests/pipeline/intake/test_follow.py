@@ -202,6 +202,31 @@ def test_a_file_that_disappeared_before_its_batch_is_counted(
     assert (report.gone, report.stored) == (1, 1)
 
 
+def test_a_file_that_is_moved_in_is_taken_however_old_it_is(
+    spark: SparkSession, lake: Lake, inbox: Path
+) -> None:
+    arrive(inbox, "new.records", plex(1))
+    assert follow(lake, inbox, spark).stored == 1
+    arrive(inbox, "old.records", plex(2))
+    os.utime(inbox / "old.records", (10**9, 10**9))
+    assert follow(lake, inbox, spark).stored == 1
+
+
+def test_folders_behind_links_are_passed_over(spark: SparkSession, lake: Lake, inbox: Path) -> None:
+    elsewhere = inbox.with_name("elsewhere")
+    elsewhere.mkdir()
+    arrive(elsewhere, "b.records", plex(2))
+    arrive(elsewhere, "c.txt", plex(3))
+    (inbox / "sub").mkdir()
+    arrive(inbox / "sub", "a.records", plex(1))
+    (inbox / "c.records").symlink_to(elsewhere / "c.txt")
+    (inbox / "link").symlink_to(elsewhere)
+    (inbox / "sub" / "circle").symlink_to(inbox)
+    done = follow(lake, inbox, spark)
+    assert (done.stored, done.known, done.gone) == (2, 0, 0)
+    assert done.passed_over == (str(inbox / "link"), str(inbox / "sub" / "circle"))
+
+
 def test_only_a_folder_can_be_followed(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(NothingToFollow, match=r"\*\.records"):
         follow(lake, tmp_path / "nowhere", spark)

@@ -13,6 +13,7 @@ Rules of this file:
 3. Spark lists files and never reads them; what is in them is read once, by the tasks of the ingest.
 4. Spark passes over names that begin with `_` or `.`, as of files that are not whole yet. Every ingest does,
    and what is not taken is told. So is what Spark cannot see: Java leaves names out that it cannot spell.
+   What Spark finds behind links to folders, which may lead in circles, is not taken, as by no ingest.
 5. One process at a time follows a folder into a lake: of two with one checkpoint Spark lets one fail, in the
    middle of a batch, and that may be the one that has followed for weeks.
 """
@@ -51,6 +52,8 @@ STREAMS: Final = "streams"
 HOLD_FILE: Final = "hold.lock"
 BATCH_FILES: Final = 1000
 """Files in one micro-batch, so that what waited for long is committed bit by bit."""
+ANY_AGE: Final = "36500d"
+"""Else Spark passes over files a week older than the newest it has taken: what is moved in keeps its time."""
 UNSEEN: Final = "Spark cannot read its name in this locale; without --once and --follow it can be"
 LOOK_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 30.0
@@ -154,7 +157,7 @@ def follow(
         raise CannotIngest(what=str(folder), reason=UNSEEN)
     with _held(lake, folder):
         stream, checkpoint = open_stream(lake, folder)
-        work = _Follower(lake, session, stream, told, progress, cancel)
+        work = _Follower(lake, Path(os.path.abspath(folder)), session, stream, told, progress, cancel)
         report = work.watch(_start(session, folder, checkpoint, work, every, batch_files))
     content = look_into(Path(folder))
     report.passed_over = tuple(map(source_name, content.passed_over))
@@ -177,6 +180,7 @@ def _start(
         .option("pathGlobFilter", f"*{SHARD_SUFFIX}")
         .option("recursiveFileLookup", "true")
         .option("maxFilesPerTrigger", str(batch_files))
+        .option("maxFileAge", ANY_AGE)
         .load(literal_path(Path(os.path.abspath(folder)).as_posix()))
         .select("path")  # the content of a file that is not asked for is not read
     )
@@ -275,6 +279,7 @@ class _Follower:
     def __init__(
         self,
         lake: Lake,
+        folder: Path,
         session: SparkSession,
         stream: str,
         told: Callable[[IngestReport], None] | None,
@@ -282,6 +287,7 @@ class _Follower:
         cancel: Callable[[], bool] | None,
     ) -> None:
         self._lake = lake
+        self._folder = folder
         self._session = session
         self._told = told
         self._progress = progress
@@ -294,7 +300,8 @@ class _Follower:
     def take(self, frame: DataFrame, number: int) -> None:
         """Ingest the files of one micro-batch."""
         try:
-            listed = [_local_path(row["path"]) for row in frame.collect()]
+            found = [_local_path(row["path"]) for row in frame.collect()]
+            listed = [path for path in found if not self._is_behind_link(path)]
             there = sorted(path for path in listed if os.path.exists(path))
             self._report.gone += len(listed) - len(there)
             report = ingest(
@@ -316,6 +323,10 @@ class _Follower:
         self._report.add(report)
         if self._told is not None:
             self._told(report)
+
+    def _is_behind_link(self, path: str) -> bool:
+        between = (each for each in Path(path).parents if self._folder in each.parents)
+        return any(map(os.path.islink, between))
 
     def watch(self, query: Any) -> FollowReport:
         """Wait for the stream to end, or end it."""
