@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from lace.datalog import check_proof, parse_program
 from lace.facts import RECORD_PREDICATES, NotAPredicate, Predicate, facts_of_record
@@ -161,6 +162,22 @@ def test_damaged_files_are_told_before_and_while_spark_reads_them(spark: Any, tm
     # How many facts there are is in the manifest: no job looks at the files.
     path.unlink()
     assert bench._facts.database._engine.sizes(RECORD_PREDICATES)[Predicate("Field", 4)] == file.rows  # type: ignore[attr-defined]
+
+
+def test_rules_do_not_find_less_in_a_session_that_leaves_bad_files_out(spark: Any, tmp_path: Path) -> None:
+    lenient = spark.newSession()
+    lenient.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    lenient.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    lake = SparkLake(lake_of(tmp_path / "L", RECORDS[:100]), lenient)
+    (file,) = lake.lake.snapshot().of("fields")
+    path = Path(lake.lake.where, file.path)
+    path.write_bytes(flip_unnoticed(path, "value"))
+    with pytest.raises(BadDataFile, match="fsck"):
+        lake.evaluate("V(X) :- Field(_,_,_,X).")
+    frame = lake.table("fields")
+    path.unlink()
+    with pytest.raises(Py4JJavaError, match="FILE_NOT_EXIST"):
+        frame.collect()
 
 
 def test_a_lake_is_read_as_a_lace(lake: SparkLake) -> None:

@@ -37,7 +37,7 @@ from lace.pipeline.exchange.ranges import PREFIX_CHARS, PREFIXES, cut
 from lace.pipeline.intake.asked import IDS, read_ids, write_staged
 from lace.pipeline.intake.check import STAGED_FOLDER
 from lace.pipeline.lake.folder import Folder, literal_path
-from lace.pipeline.lake.snapshot import Snapshot
+from lace.pipeline.lake.snapshot import WHOLE, Snapshot
 from lace.pipeline.rules import fact_frames
 from lace.pipeline.tables import FACT_TABLES
 from lace.pipeline.tasks import run_over, run_tasks
@@ -199,7 +199,9 @@ class OnSpark:
     def frame(self, chosen: DataFrame | _Listed) -> DataFrame:
         """Return what was chosen as a frame with the column `record`; read it before `close`."""
         if isinstance(chosen, _Listed):
-            return self._session.read.parquet(literal_path(chosen.folder.address(chosen.path)))
+            return self._session.read.options(**WHOLE).parquet(
+                literal_path(chosen.folder.address(chosen.path))
+            )
         return chosen.select(F.col("c0").alias("record"))
 
     def close(self) -> None:
@@ -299,7 +301,7 @@ def _read(session: SparkSession, said: Said, paths: Sequence[str], columns: Sequ
     if not paths:
         return session.createDataFrame([], shape)
     places = [literal_path(said.folder.address(path)) for path in paths]
-    return session.read.schema(shape).parquet(*places)
+    return session.read.schema(shape).options(**WHOLE).parquet(*places)
 
 
 def _range(record: Column, ranges: int) -> Column:

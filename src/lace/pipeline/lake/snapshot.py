@@ -3,22 +3,28 @@
 Rules of this file:
 1. Exactly the files that the manifest names are read, with the schema of the table: no listing, no guessing.
 2. A snapshot never changes, and travels to workers.
-3. What is read is what was committed, or an error. Spark verifies the checksums of pages; of the hashes of
-   footers it knows nothing, so these are looked at before it begins.
+3. What is read is what was committed, or an error, whatever the session is set to. Spark verifies the
+   checksums of pages; of the hashes of footers it knows nothing, so these are looked at before it begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lace.pipeline.lake.folder import Folder, literal_path
 from lace.pipeline.lake.manifest import DataFile, Manifest
 from lace.pipeline.lake.read import TableRows, check_footers
 from lace.pipeline.tables import TABLES, spark_schema
 
-_VERIFIED = "parquet.page.verify-checksum.enabled"
+WHOLE: Final = {
+    "parquet.page.verify-checksum.enabled": "true",
+    # A session may be set to leave out files that are damaged or gone: rules would find less, without a word.
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
+"""How Spark is to read files that must not be read in part."""
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,7 +110,7 @@ class Snapshot:
         if not paths:
             return session.createDataFrame([], spark_schema(table))
         check_footers(self.folder, self.of(table))
-        return session.read.schema(spark_schema(table)).option(_VERIFIED, "true").parquet(*paths)
+        return session.read.schema(spark_schema(table)).options(**WHOLE).parquet(*paths)
 
     def dataset(self, table: str) -> TableRows:
         """Return a table for readers without Spark."""
