@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -127,6 +128,40 @@ def test_a_master_and_a_connect_address_are_too_much() -> None:
     pytest.importorskip("pyspark")
     with pytest.raises(CannotStart, match="not both"):
         start_session("local", "sc://localhost")
+
+
+@pytest.mark.parametrize(
+    ("master", "reason"),
+    [
+        ("mesos://there", "there is no such master; name one as local"),
+        ("LOCAL[2]", "there is no such master"),
+        ("yarn", "set HADOOP_CONF_DIR or YARN_CONF_DIR"),
+    ],
+)
+def test_a_master_that_spark_would_refuse_with_a_trace_is_told(
+    master: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lace.pipeline.spark import _check_master
+
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(CannotStart, match=re.escape(reason)):
+        _check_master(master)
+    monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
+    for fine in ("yarn", "local", "local[2]", "local-cluster[2,1,1024]", "k8s://there", "sc://there"):
+        _check_master(fine)
+
+
+@pytest.mark.spark
+def test_a_start_that_fails_says_why_and_nothing_else() -> None:
+    program = (
+        "from lace.pipeline import start_session, CannotStart\n"
+        "try: start_session('local[x]')\n"
+        "except CannotStart as error: print(error)\n"
+    )
+    done = run(program)
+    assert done.stdout.endswith("Could not parse Master URL: 'local[x]'\n"), done.stdout
+    assert "\tat " not in done.stderr
 
 
 @pytest.mark.spark

@@ -75,13 +75,18 @@ appender.screen.layout.type = PatternLayout
 appender.screen.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
+logger.context.name = org.apache.spark.SparkContext
+logger.context.level = off
 logger.executor.name = org.apache.spark.executor
 logger.executor.level = off
 logger.scheduler.name = org.apache.spark.scheduler
 logger.scheduler.level = off
 """
-"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. A
-task that fails reaches its caller as an error; its trace on the screen would only tell that twice."""
+"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. What
+fails, a start or a task, reaches its caller as an error; its trace on the screen would only tell that twice."""
+
+_MASTERS: Final = ("local", "spark://", "k8s://", "yarn")
+_HADOOP: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
 class NoSpark(EngineError):
@@ -143,6 +148,7 @@ def start_session(
         return _same(SparkSession.active(), master or remote)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     where = remote or master or ("spark-submit" if submitted else LOCAL)
+    _check_master(where)
     _knock(where)
     settings = dict(SETTINGS)
     builder = SparkSession.Builder().appName(app)
@@ -258,6 +264,16 @@ def _is_connected(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def _check_master(where: str) -> None:
+    """Refuse what Spark refuses before it can be asked why: it prints a trace and is gone."""
+    if not where.startswith((*_MASTERS, "sc://", "spark-submit")):
+        known = "local[N], spark://HOST:PORT, yarn, k8s://ADDRESS or sc://HOST:PORT"
+        raise CannotStart(where=where, reason=f"there is no such master; name one as {known}")
+    if where == "yarn" and not any(map(os.environ.get, _HADOOP)):
+        reason = f"set {' or '.join(_HADOOP)} to the folder that has the cluster's yarn-site.xml"
+        raise CannotStart(where=where, reason=reason)
+
+
 def _knock(where: str) -> None:
     """Ask at the door of a master that has an address, because Spark asks for minutes before it gives up."""
     scheme, _, rest = where.partition("://")
@@ -342,4 +358,7 @@ def _private_folder() -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    """Return the first line of an error that says something, after that of who called whom."""
+    lines = [line.strip(": ") for line in str(error).splitlines()]
+    told = (line for line in lines if line and not line.startswith("An error occurred while calling"))
+    return next(told, type(error).__name__)

@@ -559,6 +559,11 @@ def test_a_record_of_64_mib_passes(spark: SparkSession, lake: Lake, tmp_path: Pa
     assert big in raws(lake).values()
 
 
+def test_a_bucket_is_no_source_and_the_error_speaks_of_sources(lake: Lake) -> None:
+    with pytest.raises(CannotIngest, match="files of records are read only from folders"):
+        ingest(lake, ["s3://bucket/in"])
+
+
 FILL = """
 import resource, sys
 from lace.pipeline import LakeFull, ingest, open_lake

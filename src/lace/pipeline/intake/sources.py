@@ -24,7 +24,7 @@ import pyarrow.dataset as ds
 from lace.errors import Corrupt, InputError, StoreError
 from lace.pipeline.intake.asked import AskedSource
 from lace.pipeline.intake.splits import Split, cut_file
-from lace.pipeline.lake.faults import BadManifest, NoSuchVersion, NotALake
+from lace.pipeline.lake.faults import BadManifest, NoAtomicCreate, NoSuchVersion, NotALake
 from lace.pipeline.lake.lake import LAKE_FILE, Lake, open_lake
 from lace.pipeline.lake.manifest import DataFile
 from lace.pipeline.lake.snapshot import Snapshot
@@ -195,7 +195,7 @@ def _local(place: str | Path) -> str | Path | None:
 def _far_lake(address: str) -> LakeSource:
     try:
         return _lake(open_lake(address))
-    except NotALake as error:
+    except (NotALake, NoAtomicCreate) as error:
         reason = "it is no lake, and files of records are read only from folders that all machines mount"
         raise CannotIngest(what=address, reason=reason) from error
 
