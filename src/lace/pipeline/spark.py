@@ -82,8 +82,8 @@ logger.executor.level = off
 logger.scheduler.name = org.apache.spark.scheduler
 logger.scheduler.level = off
 """
-"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. What
-fails, a start or a task, reaches its caller as an error; its trace on the screen would only tell that twice."""
+"""Log settings from the first line on: Spark's own level can be set only after its start has been noisy. A
+start or task that fails reaches its caller as an error; its trace on the screen would only repeat it."""
 
 _MASTERS: Final = ("local", "spark://", "k8s://", "yarn")
 _HADOOP: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
