@@ -63,6 +63,30 @@ def test_a_lake_is_read_over_connect(tmp_path: Path) -> None:
     assert (counts, sound) == ("20 0", "True")
 
 
+STOPPED = """
+import sys
+from lace.pipeline import SessionStopped, start_session
+from lace.porcelain import SparkLake
+lake = SparkLake.open(sys.argv[1], create=True, session=start_session(**{sys.argv[2]: "local[2]"}))
+lake.session.stop()
+uses = [
+    lambda: lake.ingest(sys.argv[1]), lambda: lake.table("records"), lambda: lake.facts("Have"),
+    lake.register_views, lambda: lake.evaluate("A(P) :- Have(P)."),
+]
+for use in uses:
+    try: use()
+    except SessionStopped as error: print(error)
+"""
+
+
+@apart
+@pytest.mark.parametrize("how", ["master", "remote"])
+def test_a_session_that_was_stopped_is_told_whatever_a_lake_is_asked_for(tmp_path: Path, how: str) -> None:
+    done = run(STOPPED, str(tmp_path / "lake"), how, SPARK_TESTING="1")
+    told = "was stopped, and does nothing any more: open the lake again"
+    assert done.stdout.splitlines() == 5 * [f"the Spark session of {tmp_path / 'lake'} {told}"], done.stderr
+
+
 @apart
 def test_a_master_that_spark_does_not_know_is_told() -> None:
     program = (

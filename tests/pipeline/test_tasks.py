@@ -27,6 +27,10 @@ def fill(number: int) -> int:
     return number
 
 
+def lack(number: int) -> int:
+    raise ModuleNotFoundError("No module named 'lace'")
+
+
 def fail(number: int) -> int:
     raise LakeFault(where="there", reason="the disk is gone")
 
@@ -78,6 +82,13 @@ def test_what_spark_gives_up_is_told_in_one_line(spark: SparkSession) -> None:
     with pytest.raises(TasksFailed, match=r"gave up the work: .*the disk is gone") as caught:
         run_tasks(spark, fail, range(2))
     assert "\n" not in str(caught.value)
+
+
+def test_workers_that_lack_our_code_are_told_with_what_to_do(spark: SparkSession) -> None:
+    with pytest.raises(
+        TasksFailed, match="No module named 'lace' in the Python of its workers: PYSPARK_PYTHON"
+    ):
+        run_tasks(spark, lack, range(1))
 
 
 def test_a_job_can_be_stopped_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:

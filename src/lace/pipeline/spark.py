@@ -123,6 +123,13 @@ class OtherSession(EngineError):
     )
 
 
+class SessionStopped(EngineError):
+    """A session that somebody stopped."""
+
+    code = "spark/stopped"
+    text = "the Spark session of {what} was stopped, and does nothing any more: open the lake again"
+
+
 def start_session(
     master: str | None = None,
     remote: str | None = None,
@@ -190,6 +197,12 @@ def running_session() -> SparkSession:
     running = SparkSession.getActiveSession()
     assert running is not None, "whoever asks has started one"
     return running
+
+
+def check_running(session: SparkSession, what: str) -> None:
+    """Raise where a session was stopped: what Spark itself says of that differs from call to call."""
+    if session.is_stopped if _is_connected(session) else session.sparkContext._jsc is None:  # type: ignore[attr-defined]
+        raise SessionStopped(what=what)
 
 
 def ship_code(session: SparkSession) -> bool:

@@ -256,7 +256,9 @@ def first_reason(error: BaseException) -> str:
 
     Spark puts what the worker said at the end of a long story.
     """
+    from lace.engines.spark import with_advice  # Spark failed: it is loaded
+
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     story = ("at ", "JVM stacktrace", "File ", "Caused by", "... ")
     told = [line for line in lines if not line.startswith(story)]
-    return (told or lines or [type(error).__name__])[-1][:500]
+    return with_advice((told or lines or [type(error).__name__])[-1][:500])

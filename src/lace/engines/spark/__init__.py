@@ -2,7 +2,7 @@
 
 from lace.engines.spark.engine import SparkEngine, SparkEvaluation, UnknownStrategy
 from lace.engines.spark.evaluator import STRATEGIES
-from lace.engines.spark.failures import SparkFailed
+from lace.engines.spark.failures import SparkFailed, with_advice
 from lace.engines.spark.relation import NullInFrame, WrongFrame
 from lace.engines.spark.report import ComponentReport, SparkReport
 from lace.engines.spark.result import SparkResult
@@ -18,4 +18,5 @@ __all__ = [
     "SparkResult",
     "UnknownStrategy",
     "WrongFrame",
+    "with_advice",
 ]

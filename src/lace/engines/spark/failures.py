@@ -19,6 +19,7 @@ _JAVA = re.compile(r"^(Caused by: |: )*([a-z]\w*\.)+[A-Z][\w.$]*(: |$)")
 """The class of an exception of Java in front of what it says."""
 _TRACE = "Traceback (most recent call last):"
 _MOST = 500
+_LACKS = "No module named '"
 
 
 class SparkFailed(EngineError):
@@ -38,8 +39,19 @@ def failures(program: RelationProgram, budget: Budget | None = None) -> Iterator
         if budget is not None and TOO_MANY in said:
             bound = budget.limits.steps
             raise EvaluationStopped(limit="steps", bound=bound, where="a join", seen="more") from error
-        reason = _reason(said) or type(error).__name__
+        reason = with_advice(_reason(said)) or type(error).__name__
         raise SparkFailed(reason=reason, program=show_program(program)) from error
+
+
+def with_advice(reason: str) -> str:
+    """Return a reason, and what to do where the workers of a session run another Python than its owner.
+
+    >>> with_advice("the disk is gone")
+    'the disk is gone'
+    """
+    if _LACKS not in reason:
+        return reason
+    return f"{reason} in the Python of its workers: PYSPARK_PYTHON names it, before the session starts"
 
 
 def _reason(said: str) -> str:

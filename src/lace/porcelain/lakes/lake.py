@@ -164,7 +164,7 @@ class SparkLake:
         from lace.pipeline import ingest
 
         found = map(lake_source, sources)
-        return ingest(self.lake, found, self.session, progress=progress, dry_run=dry_run)
+        return ingest(self.lake, found, self._running(), progress=progress, dry_run=dry_run)
 
     def table(self, name: str, *, version: int | None = None) -> Frame:
         """Return a table: records, fields, links, blobs, plexes, rejects, sources or forgotten."""
@@ -172,14 +172,14 @@ class SparkLake:
 
         if name not in TABLES:
             raise NoSuchTable(what="table", name=name, known=", ".join(TABLES))
-        return self.lake.snapshot(version).frame(self.session, name)
+        return self.lake.snapshot(version).frame(self._running(), name)
 
     def facts(self, predicate: str, *, version: int | None = None) -> Frame:
         """Return the facts of a record predicate: Have, Field, RecordLink, BlobHash or PlexHash."""
         from lace.pipeline import fact_frames
 
         frames = {
-            p.name: frame for p, frame in fact_frames(self.lake.snapshot(version), self.session).items()
+            p.name: frame for p, frame in fact_frames(self.lake.snapshot(version), self._running()).items()
         }
         if predicate not in frames:
             raise NoSuchTable(what="facts of", name=predicate, known=", ".join(frames))
@@ -189,9 +189,9 @@ class SparkLake:
         """Make every table a view for SQL, under its name behind a prefix; return the names."""
         from lace.pipeline import TABLES
 
-        snapshot = self.lake.snapshot(version)
+        snapshot, session = self.lake.snapshot(version), self._running()
         for name in TABLES:
-            snapshot.frame(self.session, name).createOrReplaceTempView(f"{prefix}{name}")
+            snapshot.frame(session, name).createOrReplaceTempView(f"{prefix}{name}")
         return [f"{prefix}{name}" for name in TABLES]
 
     def workbench(
@@ -205,7 +205,8 @@ class SparkLake:
         """Return a workbench over one version: use rules, ask, ask why."""
         from lace.pipeline import LakeFacts
 
-        facts = LakeFacts(self.lake.snapshot(version), self.session, strategy=strategy, frames=frames)
+        snapshot = self.lake.snapshot(version)
+        facts = LakeFacts(snapshot, self._running(), strategy=strategy, frames=frames)
         return Workbench(facts=facts, limits=limits)
 
     def evaluate(
@@ -228,6 +229,12 @@ class SparkLake:
         _check_read(frames or {}, program)
         bench.use(program)
         return LakeAnswers(bench, bench.evaluate(wanted))
+
+    def _running(self) -> Session:
+        from lace.pipeline import check_running
+
+        check_running(self.session, self.lake.where)
+        return self.session
 
     def lace(self, *, version: int | None = None) -> Lace:
         """Return the lake as a lace that is read: ls, get, export, without a job of Spark."""
