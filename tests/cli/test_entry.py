@@ -165,10 +165,10 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         assert process.wait() == 141
 
 
-def interrupted(process: subprocess.Popen[bytes]) -> bytes:
-    """Press Ctrl-C until it is heard: one that comes just before a read waits for the next one."""
+def interrupted(process: subprocess.Popen[bytes], number: int) -> bytes:
+    """Send a signal until it is heard: one that comes just before a read waits for the next one."""
     while True:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         try:
             return process.communicate(timeout=2)[1]
         except subprocess.TimeoutExpired:
@@ -176,7 +176,17 @@ def interrupted(process: subprocess.Popen[bytes]) -> bytes:
 
 
 @pytest.mark.net
-def test_ctrl_c_during_an_import_keeps_what_is_stored_and_goes_on_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "keys"),
+    [
+        (signal.SIGINT, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_IGN),  # as a shell starts jobs in the background
+    ],
+)
+def test_an_import_that_is_interrupted_keeps_what_is_stored_and_goes_on_later(
+    tmp_path: Path, number: int, keys: signal.Handlers
+) -> None:
     assert program("init", folder=tmp_path).returncode == 0
     assert program("gen", "--count", "5000", "--sealed", "0", "in.records", folder=tmp_path).returncode == 0
     raw = (tmp_path / "in.records").read_bytes()
@@ -184,12 +194,12 @@ def test_ctrl_c_during_an_import_keeps_what_is_stored_and_goes_on_later(tmp_path
     command = [str(Path(sys.executable).with_name("lace")), "import", "pipe"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, keys),
     )  # fmt: skip
     with (tmp_path / "pipe").open("wb") as pipe:
         pipe.write(raw)  # more than a pipe holds: when this returns, most of it was read
         pipe.flush()
-        told = interrupted(process)
+        told = interrupted(process, number)
     assert process.returncode == 130
     assert told.startswith(b"lace: interrupted; ")
     done = program("import", "in.records", folder=tmp_path)
@@ -345,7 +355,7 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 def pressed(*_):
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM if "term" in sys.argv else signal.SIGINT)
 
 def note(*given, really=entry.Output.note):
     pressed()
@@ -360,7 +370,7 @@ sys.exit(entry.main())
 
 
 @pytest.mark.net
-@pytest.mark.parametrize("more", [[], ["at exit"]])
+@pytest.mark.parametrize("more", [[], ["at exit"], ["term"], ["term", "at exit"]])
 def test_keys_that_are_pressed_again_change_nothing_about_the_end(more: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", PRESSED_AGAIN, *more], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (

@@ -201,3 +201,10 @@ def test_a_person_has_a_prompt_completion_history_and_second_chances(tmp_path: P
     again.expect("lace> ")
     again.type(".quit\n")
     assert again.close() == 0
+
+    third = Terminal(argv, tmp_path)
+    third.expect("lace> ")
+    while "lace: interrupted; " not in third.seen:  # the keys would only drop the line
+        os.kill(third.pid, signal.SIGTERM)
+        third.reads(5)
+    assert third.close() == 130

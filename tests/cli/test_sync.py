@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -14,7 +16,7 @@ from lace.policy import NOTHING_EXPOSED
 from lace.porcelain import ExchangeChoices, ExchangeProgress, Lace, Standing, parse_policy
 from lace.transports import Stream, exchange
 from tests.cli.conftest import Run, only_read
-from tests.cli.servers import LACE, answering, serving
+from tests.cli.servers import LACE, SECONDS, answering, serving, start
 from tests.porcelain.talking import OPEN, notes
 
 
@@ -342,3 +344,25 @@ def test_two_policies_that_select_different_groups_are_told_so(lace: Run, home: 
 def test_progress_is_told_in_a_few_words() -> None:
     now = ExchangeProgress("ask", 1, 12, 300, 5, 7, 8, 0, 4096, 512)
     assert describe_progress(now) == "comparing · 12 partitions · 7 in, 8 out · 4.0 KiB / 512 B"
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_an_exchange_with_a_word_and_a_noted_end(lace: Run, home: Path, number: int) -> None:
+    (home / "open.policy").write_text(OPEN)
+    begun = Event()
+
+    async def quiet(stream: Stream) -> None:
+        while await stream.read():
+            begun.set()
+
+    with answering(home / "socket", quiet) as where:
+        syncing = start("sync", where, "--policy", "open.policy", home=home)
+        try:
+            assert begun.wait(SECONDS)
+            syncing.send_signal(number)
+            _, told = syncing.communicate(timeout=SECONDS)
+        finally:
+            syncing.kill()
+    assert (syncing.returncode, told) == (130, "lace: interrupted; what came until then is stored\n")
+    assert lace("history", "1", "--json").values[0]["cause"] == "cancelled"

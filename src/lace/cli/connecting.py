@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,14 +145,3 @@ def note_withheld(call: Call, introduced: Introduction) -> None:
     """Say that a key was given and is not shown: who gave one expects to be known."""
     if introduced.withheld:
         call.out.note("our key is not shown: this connection is in clear; --prove-in-clear shows it")
-
-
-def on_end_signals(end: Callable[[], None]) -> None:
-    """Call something on SIGINT and SIGTERM, in the loop that runs; outside the main thread there are none."""
-    import asyncio
-    import signal
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(number, end)

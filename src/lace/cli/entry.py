@@ -3,8 +3,8 @@
 Rules of this file:
 1. An error of ours is one sentence with its code on stderr, never a traceback. Anything else is a bug, and
    is shown as one.
-2. Interrupted is 130, with a word about what is stored, however often the keys are pressed. A reader that
-   went away is 141, without a word.
+2. Interrupted, by Ctrl-C or SIGTERM, is 130, with a word about what is stored, however often the keys are
+   pressed. A reader that went away is 141, without a word.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ from lace.cli import (
 from lace.cli.command import Call
 from lace.cli.grammar import make_parser
 from lace.cli.output import Output
+from lace.cli.signals import ENDS, interrupt_on_term
 from lace.cli.world import World
 from lace.errors import InputError, LaceError
 
@@ -81,7 +82,7 @@ class NotUtf8(InputError):
 
 
 class CalledOff(LaceError):
-    """Ctrl-C."""
+    """Ctrl-C, or SIGTERM."""
 
     code = "cli/interrupted"
     text = "interrupted; {kept}"
@@ -92,6 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     if argv is None:  # the process is ours
         gc.set_threshold(GARBAGE)
+        interrupt_on_term()
     given = list(sys.argv[1:] if argv is None else argv)
     out = Output(as_json="--json" in given)
     _replace_closed_streams()
@@ -106,10 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         if argv is not None:
             return _interrupted(out)
-        # A second Ctrl-C does nothing while the sentence is written, and ends the process at once after that.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # A second one does nothing while the sentence is written, and ends the process at once after that.
+        for number in ENDS:
+            signal.signal(number, signal.SIG_IGN)
         code = _interrupted(out)
-        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+        for number in ENDS:
+            signal.signal(number, lambda *_: os._exit(INTERRUPTED))
         return code
     except BrokenPipeError:
         _drop_stdout()

@@ -14,12 +14,12 @@ from lace.cli.connecting import (
     check_address,
     introduced_by,
     note_withheld,
-    on_end_signals,
 )
 from lace.cli.lakes import add_lake_peer, add_send_only, fold_joined, open_joined
 from lace.cli.outcomes import size
 from lace.cli.output import count
 from lace.cli.policyfiles import chosen_policy, place_of
+from lace.cli.signals import on_end_signals
 
 if TYPE_CHECKING:
     from lace.porcelain import Disconnected, Followed, Introduction, Lace
@@ -74,19 +74,19 @@ async def _follow(call: Call, telling: _Telling, make: Any) -> int:
             task.cancel()
         stop.set()
 
-    on_end_signals(end)
     code = 0
-    async for event in follow(make, stop=stop):
-        telling.tell(event)
-        # The exit code is that of the last exchange, also where the next one is being waited for.
-        if isinstance(event, Connected):
-            code = 0
-        elif isinstance(event, RoundEnded) and call.args.settled:
-            stop.set()
-        elif isinstance(event, ExchangeEnded):
-            code = EXIT_CODES[outcome_of(event.result)]
-        elif isinstance(event, Disconnected) and event.error is not None:
-            code = code or event.error.exit_code
+    with on_end_signals(end):
+        async for event in follow(make, stop=stop):
+            telling.tell(event)
+            # The exit code is that of the last exchange, also where the next one is being waited for.
+            if isinstance(event, Connected):
+                code = 0
+            elif isinstance(event, RoundEnded) and call.args.settled:
+                stop.set()
+            elif isinstance(event, ExchangeEnded):
+                code = EXIT_CODES[outcome_of(event.result)]
+            elif isinstance(event, Disconnected) and event.error is not None:
+                code = code or event.error.exit_code
     return code
 
 

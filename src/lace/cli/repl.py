@@ -12,6 +12,7 @@ from lace.cli.grammar import Usage, parse_count
 from lace.cli.lineinput import PipedInput, TypedInput, completions, is_typed
 from lace.cli.output import count
 from lace.cli.rulefiles import STDIN, add_facts, add_limits, open_workbench, tell_warnings, telling
+from lace.cli.signals import Terminated
 from lace.errors import LaceError
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def _talk(call: Call, dialogue: Dialogue, *, typed: bool) -> int:
             except LaceError as error:
                 call.out.error(error)
                 failed = failed or error.exit_code
-            except KeyboardInterrupt:
-                if not isinstance(lines, TypedInput):
+            except KeyboardInterrupt as pressed:
+                if not isinstance(lines, TypedInput) or isinstance(pressed, Terminated):
                     raise
                 lines.drop()
                 with suppress(KeyboardInterrupt):  # pressed twice

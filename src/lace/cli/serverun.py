@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lace.cli.command import Call
+from lace.cli.signals import ENDS, on_end_signals
 from lace.errors import LaceError
 from lace.porcelain import (
     EXIT_CODES,
@@ -199,15 +200,12 @@ class ServerRun:
     @contextmanager
     def _steered(self, serving: Serving) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        ends = (signal.SIGTERM, signal.SIGINT)
-        for number in ends:
-            loop.add_signal_handler(number, self._asked_to_stop)
-        loop.add_signal_handler(signal.SIGHUP, self._asked_to_reload, serving)
-        try:
-            yield
-        finally:
-            for number in (*ends, signal.SIGHUP):
-                loop.remove_signal_handler(number)
+        with on_end_signals(self._asked_to_stop):
+            loop.add_signal_handler(signal.SIGHUP, self._asked_to_reload, serving)
+            try:
+                yield
+            finally:
+                loop.remove_signal_handler(signal.SIGHUP)
 
     def _asked_to_stop(self) -> None:
         """Stop at the first signal, abort at the second; whoever sends a third one means it."""
@@ -216,7 +214,7 @@ class ServerRun:
         if self._signals > 1:
             self._abort.set()
             loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in ENDS:
                 loop.remove_signal_handler(number)
                 signal.signal(number, signal.SIG_DFL)
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lace.cli.command import Call, Command
-from lace.cli.connecting import add_command, add_tls, check_address, chosen_options, on_end_signals
+from lace.cli.connecting import add_command, add_tls, check_address, chosen_options
 from lace.cli.outcomes import size
 from lace.cli.output import Output
 from lace.cli.reports import note_reports
+from lace.cli.signals import on_end_signals
 from lace.errors import LaceError
 
 if TYPE_CHECKING:
@@ -61,15 +62,14 @@ class _Tapping:
     async def run(self, listen: str) -> int:
         from lace.transports import serve
 
-        on_end_signals(self._over.set)
         try:
-            async with serve(listen, self._pass_on) as server:
-                told = ", ".join(map(str, server.addresses))
-                self._out.result(
-                    f"listening on {told}", {"event": "listening", "addresses": [*map(str, server.addresses)]}
-                )
-                self._out.flush()
-                await self._over.wait()
+            with on_end_signals(self._over.set):
+                async with serve(listen, self._pass_on) as server:
+                    addresses = [*map(str, server.addresses)]
+                    told = {"event": "listening", "addresses": addresses}
+                    self._out.result(f"listening on {', '.join(addresses)}", told)
+                    self._out.flush()
+                    await self._over.wait()
         finally:
             if self._first is not None:
                 path, file = self._first
@@ -116,15 +116,14 @@ class _Tapping:
                 self._over.set()
 
     def _open(self) -> tuple[Path, BinaryIO]:
-        from lace.porcelain import FileExists, file_faults
+        from lace.porcelain import file_faults, new_capture
 
         self._count += 1
         path = Path(self._args.out if self._count == 1 else f"{self._args.out}-{self._count}")
-        with file_faults(path):
-            try:
-                return path, path.open("wb" if self._args.force else "xb")
-            except FileExistsError:
-                raise FileExists(where=str(path)) from None
+        if self._args.force and path.exists():
+            with file_faults(path):
+                return path, path.open("wb")
+        return path, new_capture(path)
 
 
 COMMAND = Command(

@@ -284,7 +284,8 @@ def _can(pipe: int, what: int, seconds: float) -> bool:
 
 def main() -> None:
     """Be the child: check what comes, until nothing more does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this decides
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # whoever started this decides
     came, out = sys.stdin.buffer, sys.stdout.buffer
     with suppress(OSError, EOFError):
         out.write(_READY)

@@ -118,7 +118,8 @@ def _frames(pipe: IO[bytes], path: Path) -> Iterator[list[Item]]:
 
 def main() -> None:
     """Be the child: read the file that the arguments name and write frames."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this decides
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # whoever started this decides
     path, offset = Path(sys.argv[1]), int(sys.argv[2])
     out = sys.stdout.buffer
     try:
