@@ -20,6 +20,7 @@ def test_what_was_tapped_is_played_again_byte_for_byte(lace: Run, home: Path) ->
     other.put_records(notes("b", 3))
     with Lace.open(home) as mine:
         mine.put_records(notes("a", 2))
+    (home / ".lace" / "store.sqlite").chmod(0o640)
     capture = home / "talk.capture"
     with answering(home / "socket", kept_open(other)) as where:
         tapping = start("tap", where, "--listen", f"unix:{home}/tap", "-o", capture, "--once", home=home)
@@ -32,6 +33,8 @@ def test_what_was_tapped_is_played_again_byte_for_byte(lace: Run, home: Path) ->
         finally:
             tapping.kill()
             tapping.communicate()
+    # Records are in them: nobody may read one who may not read the store, and of a tap nobody knows which.
+    assert (capture.stat().st_mode & 0o777, (home / "own.capture").stat().st_mode & 0o777) == (0o600, 0o640)
     # What our side captured itself is the same conversation, and is not written over either.
     assert "every answer is the captured one" in lace("replay", "own.capture").out
     assert lace(*sync).code == 7

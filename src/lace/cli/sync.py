@@ -17,6 +17,7 @@ from lace.cli.policyfiles import chosen_policy
 
 if TYPE_CHECKING:
     from lace.porcelain import CaptureWriter, ExchangeProgress
+    from lace.stores import Store
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -36,18 +37,14 @@ def _arguments(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def capturing(path: str | None, address: str) -> Iterator[CaptureWriter | None]:
+def capturing(path: str | None, address: str, store: Store) -> Iterator[CaptureWriter | None]:
     """Lend what captures an exchange of ours in a file, where one was named; nothing said leaves no file."""
-    from lace.porcelain import CaptureWriter, FileExists, file_faults, now_tai
+    from lace.porcelain import CaptureWriter, file_faults, new_capture, now_tai
 
     if path is None:
         yield None
         return
-    with file_faults(Path(path)):
-        try:
-            file = Path(path).open("xb")  # noqa: SIM115 - closed below
-        except FileExistsError:
-            raise FileExists(where=path) from None
+    file = new_capture(Path(path), getattr(store, "path", None))
     with file_faults(Path(path)), file:
         writer = CaptureWriter(file, "this lace", address, now_tai(), time.monotonic)
         try:
@@ -65,7 +62,7 @@ def _run(call: Call) -> int:
     address = check_address(call, args.address)
     policy, asked = chosen_policy(call), asked_for(call)
     with open_joined(call) as lace:
-        with capturing(args.capture, address) as tap, exchange_bar(address) as show:
+        with capturing(args.capture, address, lace.store) as tap, exchange_bar(address) as show:
             asked["tap"] = tap
             began = time.monotonic()
             exchange = lace.interlace(address, policy, **asked)

@@ -70,7 +70,14 @@ from lace.porcelain.times import NotATime, parse_time, show_time, tai_from_nanos
 from lace.stores import BadManifest, FileRefused, NothingToImport, file_faults
 
 if TYPE_CHECKING:
-    from lace.porcelain.exchanges.capture import Capture, CaptureWriter, NotACapture, Piece, describe_items
+    from lace.porcelain.exchanges.capture import (
+        Capture,
+        CaptureWriter,
+        NotACapture,
+        Piece,
+        describe_items,
+        new_capture,
+    )
     from lace.porcelain.exchanges.cursors import KeptCursors
     from lace.porcelain.exchanges.exchange import (
         CHOICES,
@@ -227,21 +234,23 @@ __all__ = [
     "arrange", "cases_beside", "cell_text", "check_policy", "compile_wanted", "converge_lakes", "cut_blocks",
     "deliver", "describe_items", "diff_policies", "diff_records", "diff_rehearsals", "fetch", "file_faults",
     "find_ready_policy", "fits_in_memory", "follow", "follow_in_thread", "generate", "generate_pair",
-    "holds_keys", "introduce", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_file",
-    "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history", "open_interlacing",
-    "outcome_of", "parse_cases", "parse_condition", "parse_coordinate", "parse_facts", "parse_policy",
-    "parse_predicate", "parse_served", "parse_time", "parse_who", "plan_exchange", "policy_in_force",
-    "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part", "read_policy",
-    "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file", "ready_policies",
-    "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object", "run_sync",
-    "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics", "table_rows",
-    "tai_from_nanoseconds", "tell_section", "try_policy", "whom", "why_not_send", "why_send", "words_of",
-    "write_policy", "write_records",
+    "holds_keys", "introduce", "join_blocks", "lake_history_file", "lake_source", "moment_now", "new_capture",
+    "new_file", "new_secret", "note_exchange", "now_tai", "open_exchanges", "open_history",
+    "open_interlacing", "outcome_of", "parse_cases", "parse_condition", "parse_coordinate", "parse_facts",
+    "parse_policy", "parse_predicate", "parse_served", "parse_time", "parse_who", "plan_exchange",
+    "policy_in_force", "present", "read_arrangement", "read_cases", "read_facts", "read_goal", "read_part",
+    "read_policy", "read_policy_text", "read_question", "read_rules", "read_server", "read_short_file",
+    "ready_policies", "refuse_rules", "render_diagnostics", "replace_file", "replay_capture", "row_object",
+    "run_sync", "select_reference", "serve_metrics", "show_time", "store_file", "summarize_diagnostics",
+    "table_rows", "tai_from_nanoseconds", "tell_section", "try_policy", "whom", "why_not_send", "why_send",
+    "words_of", "write_policy", "write_records",
 ]  # fmt: skip
 
 _ROOMS = {
     "server.arrangement": ("Arrangement", "PeerGroup", "Terms", "arrange", "read_arrangement"),
-    "exchanges.capture": ("Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items"),
+    "exchanges.capture": (
+        "Capture", "CaptureWriter", "NotACapture", "Piece", "describe_items", "new_capture",
+    ),
     "exchanges.cursors": ("KeptCursors",),
     "exchanges.exchange": (
         "CHOICES", "ExchangeChoices", "ExchangeEnd", "Exchanges", "Guard", "PeerNotProven", "PolicyHost",

@@ -19,6 +19,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,8 +28,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 from lace.errors import InputError, TextError
 from lace.iltp import Broken, Closed, FactBlock, Item, PhaseEnd, Preface, Reader, RecordBytes, Resource
+from lace.porcelain.files import FileExists
 from lace.porcelain.times import show_time
-from lace.stores import file_faults
+from lace.stores import file_faults, make_like
 from lace.text import Tai, parse_tai
 
 FIRST_LINE: Final = b"#lace-capture 1\n"
@@ -80,6 +82,22 @@ class _Way:
     items: list[Item] = field(default_factory=list)
     broken: bool = False
     """Whether this is no stream any more."""
+
+
+def new_capture(path: Path, like: Path | None = None) -> BinaryIO:
+    """Make the file of a capture; it holds records, and who may not read the store, `like`, may not read it.
+
+    Where no store is known, nobody else may.
+    """
+    with file_faults(path):
+        try:
+            if like is None:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            else:
+                make_like(path, like)
+            return path.open("wb")
+        except FileExistsError:
+            raise FileExists(where=str(path)) from None
 
 
 class CaptureWriter:
