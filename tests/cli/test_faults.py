@@ -11,6 +11,7 @@ import pytest
 
 from lace.stores import SqliteStore
 from tests.cli.conftest import Run
+from tests.porcelain.talking import OPEN
 
 
 def store(home: Path) -> Path:
@@ -64,3 +65,40 @@ def test_a_damaged_file_is_told(lace: Run, home: Path) -> None:
     done = lace("ls")
     assert done.code == 7
     assert "[store/damaged-file]" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ls", "--store", "pipe"),
+        ("put", "--store", "pipe", "-"),
+        ("history", "--history", "pipe"),
+        ("sync", "unix:/nobody", "--send-only", "pipe"),
+        ("sync", "unix:/nobody", "--policy", "pipe"),
+        ("policy", "check", "pipe"),
+        ("policy", "test", "pipe"),
+        ("preview", "--peer", "anonymous", "--peer-policy", "pipe"),
+        ("serve", "unix:/nobody", "--config", "pipe", "--check"),
+        ("key", "restore", "pipe"),
+    ],
+)
+def test_a_pipe_where_a_file_is_wanted_is_told_and_not_waited_at(
+    lace: Run, home: Path, words: tuple[str, ...]
+) -> None:
+    os.mkfifo(home / "pipe")
+    done = lace(*words)
+    assert (done.code, done.out) == (7, ""), done.err
+    assert "pipe: a pipe, and no file" in done.err or "pipe: a device or a pipe, and no file" in done.err
+
+
+def test_a_pipe_that_a_shell_makes_is_read(lace: Run) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "wb") as file:
+        file.write(OPEN.encode())
+        file.close()
+        assert lace("policy", "check", f"/dev/fd/{reading}").code == 0
+
+
+def test_a_folder_is_no_store(lace: Run, home: Path) -> None:
+    (home / "x" / "store.sqlite").mkdir(parents=True)
+    assert "x/store.sqlite: a folder, and no file [file/refused]" in lace("ls", "--store", "x").err

@@ -61,6 +61,13 @@ def test_exchanges_are_chosen(noted: Run) -> None:
     assert "no such exchange was noted here" in noted("history", "--peer", "nobody").err
 
 
+def test_an_empty_text_names_nobody_and_nothing(noted: Run) -> None:
+    for words in (("history", "--peer", ""), ("history", "--plan", ""), ("why-sent", FIRST.id, "--peer", "")):
+        done = noted(*words)
+        assert (done.code, done.out) == (2, "")
+        assert "it is empty, which would be everybody and everything" in done.err
+
+
 def test_one_exchange_is_told_in_full(noted: Run) -> None:
     lines = noted("history", "1").lines
     assert lines[0].startswith("exchange 1: began ")

@@ -28,8 +28,9 @@ from lace.porcelain import (
     parse_policy,
     parse_time,
     read_policy,
+    read_rules,
 )
-from lace.stores import ReadOnly, StoreClosed
+from lace.stores import NulInPath, ReadOnly, SqliteStore, StoreClosed
 from lace.text import Tai
 from tests.porcelain.talking import OPEN, Answering, notes, policy, stocked
 
@@ -210,6 +211,9 @@ def test_what_is_no_policy_is_told_by_all_that_take_one(given: Any, words: str) 
             "runtime is a list of facts.*; one fact, and no list with it, was given",
         ),
         (lambda lace, _: lace.export_table("t", format="xml"), "format is 'jsonl' or 'csv'; 'xml' was given"),
+        (lambda lace, _: lace.history(peer=""), "peer is text that is not empty, or None for all"),
+        (lambda lace, _: lace.history(plan=5), "plan is text that is not empty.* type int was given"),
+        (lambda lace, note: lace.why_sent(note.id, peer=""), "peer is text that is not empty"),
         (lambda lace, _: lace.put_records("P."), "records is a list of records"),
         (lambda lace, note: lace.put_records([note, note.raw]), "one with a value of type bytes was given"),
         (lambda lace, note: lace.put_records([note.id]), r"such as make\(…\) or parse_record\(raw\) gives"),
@@ -246,6 +250,44 @@ def test_text_stands_for_facts_and_predicates() -> None:
         for explain in (bench.why, bench.why_not):
             with pytest.raises(FactError, match="cannot be a fact value: it is no text"):
                 explain(wrong)
+
+
+def test_a_limit_that_nobody_reaches_lets_everything_through() -> None:
+    bench, most = Workbench(), 10**30
+    bench.use(parse_program("T(X) :- N(X)."))
+    bench.give(["N('a')", "N('b')"])
+    assert len(list(bench.evaluate("T/1").facts(limit=most))) == 2
+    assert len(bench.ask("T(X)", limit=most).rows) == 2
+    with Lace() as lace:
+        note = lace.put(b"one", group="u", app="notes", name="first")
+        assert len(list(lace.ls("Name", limit=most))) == 1
+        assert list(lace.history(limit=most)) == []
+        assert lace.why_sent(note.id, explain=most).sendings == ()
+
+
+def test_a_path_with_a_nul_is_refused_in_words(tmp_path: Path) -> None:
+    path = f"{tmp_path}/a\0b"
+    with Lace.init(tmp_path / "here") as lace:
+        lace.put(b"one")
+        calls: list[Callable[[], object]] = [
+            lambda: Lace.open(path),
+            lambda: Lace.init(path),
+            lambda: Lace.open_lake(path),
+            lambda: Lace.open(tmp_path / "here", send_only=path),
+            lambda: SqliteStore(path),
+            lambda: FileHistory(Path(path)).prepare(),
+            lambda: Keyring(path).list(),
+            lambda: Keyring(path).create("me", b"m" * 32),
+            lambda: Keyring(tmp_path / "keys").restore(path),
+            lambda: read_policy(path),
+            lambda: read_rules(path),
+            lambda: lace.import_records(path),
+            lambda: lace.export_records(path),
+            lambda: lace.backup(path),
+        ]
+        for call in calls:
+            with pytest.raises(NulInPath, match=r"is no path: there is a NUL in it"):
+                call()
 
 
 def test_keys_are_in_a_folder_that_may_be_text(tmp_path: Path) -> None:

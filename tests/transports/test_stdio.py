@@ -25,6 +25,9 @@ def test_a_command_that_is_not_there_is_said() -> None:
         with pytest.raises(NotReached, match="no-such-command was not reached: No such file"):
             async with connect("stdio", Options(command=("no-such-command",))):
                 pass
+        with pytest.raises(NotReached, match="there is a NUL in it"):
+            async with connect("stdio", Options(command=("no\0command",))):
+                pass
 
     asyncio.run(run())
 

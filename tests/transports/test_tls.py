@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,11 +72,14 @@ def test_a_server_without_a_certificate_says_what_is_missing(tls: Tls, says: str
 def test_files_that_hold_no_certificate_are_named(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("nothing", encoding="ascii")
+    os.mkfifo(tmp_path / "empty.pem.pipe")
     for call in (
         lambda: leaf_hash(empty),
         lambda: leaf_hash(tmp_path / "missing.pem"),
+        lambda: leaf_hash(tmp_path / "empty.pem.pipe"),
         lambda: connecting_context(Tls(authorities=(empty,))),
         lambda: serving_context(Tls(certificate=empty)),
+        lambda: connecting_context(Tls(authorities=(Path(f"{empty}\0"),))),
     ):
         with pytest.raises(BadTls, match=r"(empty|missing)\.pem"):
             call()

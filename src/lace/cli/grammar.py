@@ -127,6 +127,17 @@ def parse_path(text: str) -> str:
     return text
 
 
+def parse_part(text: str) -> str:
+    """Read a name or a part of one, which is never empty: everything has that part.
+
+    >>> parse_part("anonymous")
+    'anonymous'
+    """
+    if not text:
+        raise ArgumentTypeError("it is empty, which would be everybody and everything: leave it out for that")
+    return text
+
+
 def parse_size(text: str) -> int:
     """Read a number of bytes.
 

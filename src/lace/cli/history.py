@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lace.cli.command import Call, Command
-from lace.cli.grammar import Usage, parse_count, parse_path
+from lace.cli.grammar import Usage, parse_count, parse_part, parse_path
 from lace.cli.lakes import add_inbox
 from lace.cli.output import Output, count
 from lace.cli.policyfiles import write_records_named
@@ -33,7 +33,7 @@ _WAYS = {
 def add_exchange_peer(parser: ArgumentParser) -> None:
     """Add the option that says with whom."""
     parser.add_argument(
-        "--peer", metavar="PEER",
+        "--peer", metavar="PEER", type=parse_part,
         help="with whom: a verifier or its beginning, the name of one of your keys, a part of an address, "
         "or anonymous",
     )  # fmt: skip
@@ -43,7 +43,9 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("number", metavar="N", nargs="?", type=parse_count, help="tell this one in full")
     add_exchange_peer(parser)
     parser.add_argument("--since", metavar="TIME", help="that began then or later, such as 3d or 2024-01-31")
-    parser.add_argument("--plan", metavar="ID", help="under this plan: an E. id, or the beginning of one")
+    parser.add_argument(
+        "--plan", metavar="ID", type=parse_part, help="under this plan: an E. id, or the beginning of one"
+    )
     parser.add_argument(
         "-n", "--limit", metavar="COUNT", type=parse_count,
         help=f"at most so many exchanges; of one exchange, so many records of each kind ({SHOWN})",
@@ -73,7 +75,7 @@ def add_noted(parser: ArgumentParser) -> None:
 def open_noted(call: Call, *, writing: bool = False) -> Lace:
     """Open the lace, or the lake, and the notes of its exchanges; `writing` lets those of a file be cut."""
     from lace.porcelain import Lace, file_faults, store_file
-    from lace.stores import SqliteStore
+    from lace.stores import SqliteStore, check_is_file
 
     if call.args.history is None:
         return call.open(read_only=True)
@@ -81,6 +83,7 @@ def open_noted(call: Call, *, writing: bool = False) -> Lace:
         reason = "--history is about a store; the notes of a lake lie in its inbox"
         raise Usage(reason=reason, command=call.args.parser.prog)
     notes = Path(call.args.history)
+    check_is_file(notes)
     with file_faults(notes), notes.open("rb"):
         pass
     place = store_file(call.world.find_lace(call.args.store))

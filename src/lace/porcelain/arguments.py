@@ -28,6 +28,8 @@ REFERENCE: Final = "text: an id, the beginning of one, or //group//app//name"
 CONDITIONS: Final = "a condition such as 'Group=u', or a list of them"
 
 
+MOST_ROWS: Final = 1 << 62
+"""Nobody has so many: a limit beyond it lets all of them through, and one more still fits a machine word."""
 SECONDS: Final = frozenset({"look_seconds", "timeout"})
 """Options that are times."""
 
@@ -88,6 +90,15 @@ def check_text(name: str, given: object, wanted: str = "text") -> None:
     """Refuse what is not text."""
     if not isinstance(given, str):
         raise WrongArgument(name=name, wanted=wanted, found=_named(given))
+
+
+def check_part(name: str, given: object) -> None:
+    """Refuse what is not text, and an empty one: it is a part of everything."""
+    if given is not None:
+        wanted = "text that is not empty, or None for all of them"
+        check_text(name, given, wanted)
+        if not given:
+            raise WrongArgument(name=name, wanted=wanted, found=repr(given))
 
 
 def check_reference(given: object) -> None:
@@ -254,10 +265,12 @@ def _timed(condition: Condition, now: Tai) -> Condition:
 
 
 def check_limit(limit: int | None, name: str = "limit") -> int | None:
-    """Refuse what is no number of rows, or below 0."""
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+    """Return a number of rows that can be counted with, and refuse what is none, or below 0."""
+    if limit is None:
+        return None
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         raise WrongArgument(name=name, wanted="None, or a number from 0 on", found=repr(limit)[:40])
-    return limit
+    return min(limit, MOST_ROWS)
 
 
 def _named(given: object) -> str:

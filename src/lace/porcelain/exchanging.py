@@ -16,6 +16,7 @@ from lace.porcelain.arguments import (
     WrongArgument,
     check_kinds,
     check_limit,
+    check_part,
     check_reference,
     check_secret,
 )
@@ -143,6 +144,8 @@ class Exchanging:
         """
         from lace.drive import Wanted
 
+        check_part("peer", peer)
+        check_part("plan", plan)
         start = None if since is None else parse_time(since, now_tai())
         return self.kept.exchanges(Wanted(peer, start, plan, check_limit(limit)))
 
@@ -184,6 +187,7 @@ class Exchanging:
         """
         from lace.porcelain.reasons.whysent import EXPLAINED, why_sent
 
+        check_part("peer", peer)
         count = check_limit(explain, "explain")
         return why_sent(
             self.kept,

@@ -65,6 +65,13 @@ def read_short_file(path: Path, limit: int) -> bytes:
     return data
 
 
+def check_no_pipe(path: Path) -> None:
+    """Refuse a pipe with a name of its own: nobody may ever write to it. `<(…)` of a shell is read."""
+    with file_faults(path):
+        if path.is_fifo() and not _is_the_systems(path):
+            raise FileRefused(where=str(path), reason="a pipe, and no file")
+
+
 @contextmanager
 def new_file(path: Path, *, replace: bool = False) -> Iterator[BinaryIO]:
     """Lend a file to write; it takes its name when the block ends well, and disappears otherwise."""

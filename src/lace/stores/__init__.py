@@ -17,7 +17,7 @@ from lace.stores.faults import (
     TooBig,
     UnreadableLog,
 )
-from lace.stores.files import FileRefused, file_faults
+from lace.stores.files import FileRefused, NulInPath, check_is_file, check_no_nul, file_faults, make_like
 from lace.stores.find import id_prefixes
 from lace.stores.memory import MemoryStore
 from lace.stores.port import (
@@ -62,9 +62,10 @@ __all__ = [
     "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "FolderContent",
     "Forgotten", "Forked", "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry",
     "MemoryStore", "NeedsFile", "NewerSchema", "NoStore", "NotAStore", "NotRecordIds", "NotStored",
-    "NothingToImport", "OtherFault", "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts", "Refused",
-    "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics", "Store",
-    "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version", "Writer",
-    "file_faults", "find_sources", "give_name", "id_prefixes", "is_damaged", "is_intact", "look_into",
-    "reread", "set_aside", "sync_folder",
+    "NothingToImport", "NulInPath", "OtherFault", "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts",
+    "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics",
+    "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version",
+    "Writer",
+    "check_is_file", "check_no_nul", "file_faults", "find_sources", "give_name", "id_prefixes", "is_damaged",
+    "is_intact", "look_into", "make_like", "reread", "set_aside", "sync_folder",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ import apsw
 
 from lace.errors import Unavailable
 from lace.stores.faults import Locked, NoStore, NotAStore, ReadOnly, Telling, UnreadableLog
+from lace.stores.files import check_is_file
 from lace.stores.port import StoreClosed
 from lace.stores.schema import VERSION, check_kind, migrate
 
@@ -57,6 +58,7 @@ class Connections:
         self._closed = False
         self._pid = os.getpid()
         self._immutable = False
+        check_is_file(path)
         if not create and not path.exists():
             raise NoStore(where=self.where)
         self.writer: apsw.Connection | None = None

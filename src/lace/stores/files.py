@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lace.errors import Unavailable
+from lace.errors import InputError, Unavailable
 
 
 class FileRefused(Unavailable):
@@ -17,9 +17,24 @@ class FileRefused(Unavailable):
     text = "{where}: {reason}"
 
 
+class NulInPath(InputError):
+    """A path that no system knows."""
+
+    code = "file/nul"
+    text = "{where!r} is no path: there is a NUL in it"
+
+
+def check_no_nul(path: Path) -> Path:
+    """Return a path when it could be one."""
+    if "\0" in str(path):
+        raise NulInPath(where=str(path))
+    return path
+
+
 @contextmanager
 def file_faults(path: Path) -> Iterator[None]:
     """Turn what the operating system says about a path into an error of ours."""
+    check_no_nul(path)
     try:
         yield
     except OSError as error:
@@ -29,6 +44,14 @@ def file_faults(path: Path) -> Iterator[None]:
         # An empty name is no folder `.`, which is what a path makes of it.
         where = "''" if error.filename == "" else str(error.filename or path)
         raise FileRefused(where=where, reason=error.strerror or str(error)) from error
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse what is there and is no file: whoever opens a pipe waits for somebody at its other end."""
+    with file_faults(path):
+        if path.exists() and not path.is_file():
+            what = "a folder" if path.is_dir() else "a device or a pipe"
+            raise FileRefused(where=str(path), reason=f"{what}, and no file")
 
 
 def make_like(path: Path, other: Path) -> None:

@@ -24,7 +24,7 @@ import apsw
 from lace.errors import Corrupt, StoreError
 from lace.stores.connections import Forked, check_whole
 from lace.stores.faults import NotAStore, ReadOnly, Telling
-from lace.stores.files import file_faults, make_like
+from lace.stores.files import check_is_file, file_faults, make_like
 from lace.stores.port import StoreClosed
 from lace.stores.schema import check_kind
 
@@ -64,6 +64,7 @@ class SideFile:
         self._lock = threading.RLock()
         self._pid = os.getpid()
         wait_ms = int(wait_seconds * 1000)
+        check_is_file(path)
         with self._telling:
             self._connection: apsw.Connection | None = (
                 self._open_to_read(wait_ms) if read_only else self._open(wait_ms)

@@ -45,6 +45,8 @@ async def connect(address: Address = STDIO, options: Options = OPTIONS) -> Async
             stdout=asyncio.subprocess.PIPE,
             limit=options.buffer_bytes,
         )
+    except ValueError as error:
+        raise NotReached(address=f"{address} {options.command[0]}", reason="there is a NUL in it") from error
     except OSError as error:
         raise NotReached(address=f"{address} {options.command[0]}", reason=explain(error)) from error
     assert child.stdin is not None

@@ -38,6 +38,8 @@ def connecting_context(tls: Tls) -> ssl.SSLContext:
             for each in tls.authorities:
                 named = str(each)
                 context.load_verify_locations(cafile=each)
+    except ValueError as error:
+        raise BadTls(what=named, reason="there is a NUL in its path") from error
     except OSError as error:
         none = isinstance(error, ssl.SSLError) and error.reason == "NO_CERTIFICATE_OR_CRL_FOUND"
         raise BadTls(what=named, reason=_NO_CERTIFICATE if none else explain(error)) from error
@@ -136,6 +138,8 @@ def leaf_hash(path: Path) -> bytes:
 
 
 def _leaf(path: Path) -> bytes:
+    if path.is_fifo():
+        raise BadTls(what=str(path), reason="a pipe, and a certificate is read more than once: name a file")
     try:
         text = path.read_text(encoding="ascii", errors="replace")
         start = text.index(_BEGIN)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FEW = 2048
 """A relation of so many rows is fetched whole; this does not grow with the data."""
+MOST_ROWS = (1 << 31) - 1
+"""Spark knows no greater limit; whoever asks for more gets all of them."""
 
 
 class SparkResult:
@@ -73,8 +75,10 @@ class SparkResult:
 
     def _sorted(self, frame: DataFrame, limit: int | None) -> Iterator[Values]:
         frame = frame.orderBy(*frame.columns)
+        if limit is not None and limit <= MOST_ROWS:
+            frame = frame.limit(limit)
         with failures(self._program):
-            for row in (frame if limit is None else frame.limit(limit)).toLocalIterator():
+            for row in frame.toLocalIterator():
                 yield tuple(row)
 
     def sorted_matches(

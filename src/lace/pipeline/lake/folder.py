@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 from pyarrow import fs
 
 from lace.pipeline.lake.faults import LakeNotUtf8, NoAtomicCreate, NoHdfs, reason_of, world
+from lace.stores import check_no_nul
 
 UNFINISHED: Final = ".new"
 """How the name of a file ends that is being written beside its place."""
@@ -316,6 +317,7 @@ def open_folder(place: str | Path | Folder) -> Folder:
             path.encode()
         except UnicodeEncodeError as error:
             raise LakeNotUtf8(where=path) from error
+        check_no_nul(Path(path))
         return LocalFolder(path)
     if scheme in _MOVING:
         return MovingFolder(text.rstrip("/"))

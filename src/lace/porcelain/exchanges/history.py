@@ -19,7 +19,7 @@ from lace.errors import StoreError
 from lace.policy import expose_selected
 from lace.porcelain.past import note_state
 from lace.porcelain.policies.file import EXPOSE, RECEIVE, SELECTED, SEND, UNION, PolicyFile
-from lace.stores import Store, file_faults
+from lace.stores import Store, check_is_file, file_faults
 from lace.text import Tai
 
 _log = logging.getLogger("lace.history")
@@ -35,6 +35,7 @@ def open_history(path: Path | None, *, like: Path | None = None, read_only: bool
 
 def prepare_history(path: Path) -> None:
     """Make a file for notes of exchanges, or raise what would keep notes from it and leave it as it is."""
+    check_is_file(path)
     with file_faults(path), path.open("ab"):
         pass  # of a path the system says more than SQLite does
     history = FileHistory(path)

@@ -20,6 +20,8 @@ from stat import S_IMODE
 from typing import Final
 
 from lace.errors import StoreError, Unavailable
+from lace.porcelain.files import check_no_pipe
+from lace.stores import check_no_nul
 
 FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700
@@ -54,6 +56,7 @@ class DiskRefuses(Unavailable):
 
 def read_private(path: Path, limit: int, *, any_mode: bool = False) -> bytes | None:
     """Return at most the first bytes of a file that only its owner can read, or None where there is none."""
+    check_no_pipe(path)
     with disk(path):
         try:
             file = path.open("rb")
@@ -138,6 +141,7 @@ def _flush_folder(folder: Path) -> None:
 @contextmanager
 def disk(path: Path) -> Iterator[None]:
     """Turn what the operating system says about a path into an error of ours."""
+    check_no_nul(path)
     try:
         yield
     except OSError as error:

@@ -43,7 +43,8 @@ from lace.policy import (
     read_module,
     read_restriction,
 )
-from lace.porcelain.rules.file import Diagnosed, read_rules, summarize_diagnostics
+from lace.porcelain.files import check_no_pipe
+from lace.porcelain.rules.file import STDIN, Diagnosed, read_rules, summarize_diagnostics
 from lace.porcelain.rules.layout import Block, join_blocks
 from lace.text import Verifier, parse_verifier
 
@@ -241,6 +242,8 @@ def refuse_policy(where: str, diagnostics: Sequence[Diagnostic]) -> PolicyRefuse
 
 def read_policy_text(path: str | Path) -> tuple[str, bytes]:
     """Read a policy file; return what it is called and its bytes. `-` is what comes in on stdin."""
+    if str(path) != STDIN:
+        check_no_pipe(Path(path))
     file = read_rules(path)
     if len(file.raw) > POLICY_FILE_BYTES:
         raise PolicyFileTooBig(

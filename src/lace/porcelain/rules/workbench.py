@@ -140,7 +140,7 @@ class Evaluated:
 
         An engine that holds more facts than this process can streams them.
         """
-        check_limit(limit)
+        limit = check_limit(limit)
         wanted = sorted(self.wanted if predicates is None else given_predicates(predicates))
         _check_derived(self.program, wanted)
         for predicate in wanted:
@@ -249,7 +249,7 @@ class Workbench:
 
         An engine elsewhere sends no more than the limit, and one that tells whether there are more.
         """
-        check_limit(limit)
+        limit = check_limit(limit)
         if isinstance(question, str):
             question = read_question(question, self._program)
         elif not isinstance(question, Question):

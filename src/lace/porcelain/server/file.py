@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 from lace.datalog import NOWHERE, Diagnostic, Span
 from lace.errors import InputError, LaceError, TextError
 from lace.iltp import Address, BadAddress, parse_address
-from lace.porcelain.files import read_short_file
+from lace.porcelain.files import check_no_pipe, read_short_file
 from lace.porcelain.server.disk import COMMIT_ROOM
 from lace.porcelain.server.faults import find_server_fault, refuse_server
 from lace.porcelain.server.log import FORMATS
@@ -256,6 +256,7 @@ def read_server(path: Path | None, given: Sequence[tuple[str, str]] = ()) -> Ser
     """
     file = ServerFile(COMMAND_LINE if path is None else str(path))
     if path is not None:
+        check_no_pipe(path)
         raw = read_short_file(path, SERVER_FILE_BYTES)
         try:
             text = raw.decode()
