@@ -263,6 +263,7 @@ def test_rows_that_make_no_sense_are_named_in_a_list_and_in_a_search_too(path: P
         "batch SET at = '164099٥200:000000000'",
         "batch SET words = x'80'",
         "batch SET last = NULL",
+        f"agreement SET in_force = '{'[' * 100_000}'",
     ],
 )
 def test_a_value_that_nobody_wrote_is_named_wherever_it_would_be_told(path: Path, change: str) -> None:

@@ -49,10 +49,11 @@ def test_a_disk_that_is_full_leaves_nothing_of_a_backup(served: Lace, tmp_path: 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(Unavailable):
+        with pytest.raises(Unavailable) as told:
             served.backup(tmp_path / "saved")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert told.value.fields["where"] == str(tmp_path / "saved" / ".lace" / "store.sqlite")
     assert list((tmp_path / "saved" / ".lace").iterdir()) == []
     assert served.backup(tmp_path / "saved").records["B"] == 300
 

@@ -146,7 +146,10 @@ def test_a_manifest_that_is_too_long_is_called_so(tmp_path: Path, monkeypatch: p
         find_sources([tmp_path])
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b"{}"])
+ENDLESS = b'{"format": "lace-records/1", "shards": [{"file": "a", "bytes": 1e999}]}'
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b"{}", b"[" * 100_000, ENDLESS])
 def test_a_manifest_that_is_no_json_stops_the_import(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(raw)
     with pytest.raises(BadManifest, match="cannot be read"):

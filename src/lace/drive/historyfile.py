@@ -212,7 +212,7 @@ class FileHistory:
                 yield reader
         except StoreError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError, LaceError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LaceError) as error:
             raise UnreadableHistory(where=str(self.path), reason=str(error)) from error
 
     def exchanges(self, wanted: Wanted | None = None) -> Iterator[ExchangeEntry]:

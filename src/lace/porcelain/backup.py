@@ -8,10 +8,13 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
 from lace.drive import FileHistory, History
+from lace.errors import StoreError
 from lace.porcelain.place import history_file, make_place
 from lace.stores import BackupExists, Progress, SqliteStore, Statistics, file_faults, give_name, sync_folder
 
@@ -28,12 +31,13 @@ def back_up(store: SqliteStore, history: History, folder: Path, progress: Progre
     token = token_hex(8)
     parts = {each: each.with_name(f".{each.name}.{token}.partial") for each in (notes, file)}
     try:
-        store.backup(parts[file], progress)
-        with SqliteStore(parts[file], create=False) as copy:
-            stats = copy.stats()
-        noted = isinstance(history, FileHistory) and history.backup(
-            parts[notes], store.version(), stats.version
-        )
+        with _named(parts):
+            store.backup(parts[file], progress)
+            with SqliteStore(parts[file], create=False) as copy:
+                stats = copy.stats()
+            noted = isinstance(history, FileHistory) and history.backup(
+                parts[notes], store.version(), stats.version
+            )
         with file_faults(file):
             if noted:
                 give_name(parts[notes], notes)
@@ -48,3 +52,16 @@ def back_up(store: SqliteStore, history: History, folder: Path, progress: Progre
         for part in parts.values():
             part.unlink(missing_ok=True)
     return stats
+
+
+@contextmanager
+def _named(parts: Mapping[Path, Path]) -> Iterator[None]:
+    """Let errors name the files of a copy: nobody asked for the names that they have until they are whole."""
+    try:
+        yield
+    except StoreError as error:
+        names = {str(part): str(file) for file, part in parts.items()}
+        where = names.get(error.fields.get("where", ""))
+        if where is None:
+            raise
+        raise type(error)(**{**error.fields, "where": where}) from error.__cause__

@@ -158,7 +158,7 @@ def _listed(folder: Path) -> list[Path]:
         content = json.loads(raw)
         kind = content["format"]
         shards = [(str(shard["file"]), int(shard["bytes"])) for shard in content["shards"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise bad("it cannot be read") from None
     if kind != MANIFEST_FORMAT:
         raise bad(f"its format is {str(kind)[:40]!r}, wanted is {MANIFEST_FORMAT!r}")

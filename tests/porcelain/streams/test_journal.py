@@ -39,7 +39,7 @@ def test_another_file_begins_from_the_start(journal: Journal, change: dict[str, 
     assert journal.read(FILE._replace(**change), VERSION) == Entry()
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"source": 1}', b"7", b"\xff\xfe"])
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"source": 1}', b"7", b"\xff\xfe", b"[" * 100_000])
 def test_an_entry_that_cannot_be_read_counts_as_none(journal: Journal, raw: bytes) -> None:
     [path] = journal.folder.iterdir()
     path.write_bytes(raw)

@@ -69,7 +69,7 @@ class Journal:
             entry = kept["entry"]
             if same and entry["last"] <= version.last:
                 return Entry(**{**entry, "counts": Counts(**entry["counts"])})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # rule 2: a fresh start is always right, since storing twice is a no-op
         return Entry()
 
