@@ -19,6 +19,7 @@ from lace.cli.entry import COMMANDS, main
 from lace.porcelain import Lace
 from tests.cli.conftest import Run
 from tests.layers import GUESTS
+from tests.porcelain.talking import OPEN
 
 
 def program(*argv: str, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -395,3 +396,27 @@ def test_a_lake_in_the_place_of_a_lace_is_called_one(lace: Run, home: Path) -> N
     done = lace("ls", "--store", "waters")
     assert done.code == 1
     assert done.err.startswith("lace: waters is a lake and no lace: name it with --lake")
+
+
+@pytest.mark.net
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full disk to try")
+def test_a_full_disk_behind_stderr_keeps_nobody_from_the_work(tmp_path: Path) -> None:
+    with Lace.init(tmp_path):
+        pass
+    lace = str(Path(sys.executable).with_name("lace"))
+    (tmp_path / "open.policy").write_text(OPEN)
+    (tmp_path / "wrong.lacegram").write_text("A(X) :- B(Y).")
+    serve = (lace, "serve", "stdio", "--store", ".", "--policy", "open.policy")
+    for argv, code in (
+        (["preview", "--peer", "anonymous"], 0),  # with a note that there is no policy
+        (["sync", "stdio", "--command", *serve], 0),
+        (["policy", "check", "nowhere"], 7),
+        (["eval", "wrong.lacegram"], 3),
+    ):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [lace, *argv], cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, check=False
+            )
+            assert (done.returncode, bool(done.stdout)) == (code, code == 0), argv
+            done = subprocess.run([lace, *argv], cwd=tmp_path, stdout=full, stderr=full, check=False)
+            assert done.returncode == (code or 7)

@@ -93,6 +93,8 @@ def check_address(call: Call, text: str, *, child: bool = True) -> str:
     if child and not call.args.child and address == "stdio" and not _started_by_a_peer():
         reason = "stdio needs --command CMD …, what serves: such as --command ssh host lace serve stdio"
         raise Usage(reason=reason, command=call.args.parser.prog)
+    if address == "stdio" and not (child and call.args.child):
+        call.out.lent = True
     return address
 
 

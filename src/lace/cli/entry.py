@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from errno import EBADF
+from typing import TextIO
 
 from lace.cli import (
     allow,
@@ -116,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             signal.signal(number, lambda *_: os._exit(INTERRUPTED))
         return code
     except BrokenPipeError:
-        _drop_stdout()
+        _drop(sys.stdout)
         return BROKEN_PIPE
     except UnicodeEncodeError:
         wrong = [text for text in given if not _is_text(text)]
@@ -127,8 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from lace.porcelain import FileRefused
 
         code = _fail(out, FileRefused(where=error.filename or "output", reason=error.strerror or str(error)))
-        _finish_stdout()
+        _finish(sys.stdout)
         return code
+    finally:
+        _finish(sys.stderr)
 
 
 def _run(given: list[str], out: Output) -> int:
@@ -203,18 +206,18 @@ def _interrupted(out: Output) -> int:
     return told.exit_code
 
 
-def _finish_stdout() -> None:
+def _finish(stream: TextIO | None) -> None:
     """Write what is still buffered: where that fails, Python would say so at exit, with a code of its own."""
-    if sys.stdout is not None:
+    if stream is not None:
         try:
-            sys.stdout.flush()
+            stream.flush()
         except OSError:
-            _drop_stdout()
+            _drop(stream)
 
 
-def _drop_stdout() -> None:
+def _drop(stream: TextIO) -> None:
     """Let what is still buffered go nowhere: flushing it at exit would complain again."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # stdout is no file, as under a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):  # it is no file, as under a test
         return

@@ -53,6 +53,8 @@ class Output:
         """What to do about the error that ends the command."""
         self.tells_damage = False
         """Whether the command itself says which records are damaged."""
+        self.lent = False
+        """Whether our own stdout is the stream of an exchange: results go to stderr then."""
 
     @property
     def terminal(self) -> bool:
@@ -61,7 +63,10 @@ class Output:
 
     def data(self, data: bytes) -> None:
         """Write bytes as they are."""
-        sys.stdout.buffer.write(data)
+        if self.lent:
+            write_aside(data)
+        else:
+            sys.stdout.buffer.write(data)
 
     def line(self, text: str = "") -> None:
         """Write a line of text."""
@@ -84,7 +89,8 @@ class Output:
 
     def flush(self) -> None:
         """Let whoever reads have what was written, now."""
-        sys.stdout.flush()
+        if not self.lent:
+            sys.stdout.flush()
 
     def note(self, text: str) -> None:
         """Say something that is not the result."""
@@ -92,9 +98,7 @@ class Output:
 
     def aside(self, line: str) -> None:
         """Write a line to stderr as it is, but without secrets."""
-        sys.stderr.flush()
-        sys.stderr.buffer.write(_bytes(without_secrets(line)))
-        sys.stderr.flush()
+        write_aside(_bytes(without_secrets(line)))
 
     def error(self, error: LaceError, about: str = "") -> None:
         """Say what went wrong: for people a sentence with its code, for programs an object."""
@@ -104,6 +108,18 @@ class Output:
         else:
             said = f"{error.sentence} [{error.code}]"
             self.note(f"{about}: {said}" if about else said)
+
+
+def write_aside(data: bytes) -> None:
+    """Write to stderr; what a full disk there does not take is not said, and keeps nobody from the work."""
+    try:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(data)
+        sys.stderr.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
 
 
 def _bytes(line: str) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from lace.cli.output import write_aside
 from lace.cli.world import World
 
 STEPS: Final = 4
@@ -66,4 +67,4 @@ class _Lines:
         self._line(f"{title} …")
 
     def _line(self, text: str) -> None:
-        print(f"lace: {text}", file=sys.stderr, flush=True)
+        write_aside(f"lace: {text}\n".encode("utf-8", "backslashreplace"))

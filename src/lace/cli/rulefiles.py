@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from lace.cli.command import Call
 from lace.cli.grammar import Usage, parse_count, parse_size
 from lace.cli.lakes import lake_facts
-from lace.cli.output import Output, harmless, without_secrets
+from lace.cli.output import Output, harmless, without_secrets, write_aside
 from lace.cli.world import NoLaceHere
 
 if TYPE_CHECKING:
@@ -177,8 +176,5 @@ def tell_warnings(out: Output, warnings: Sequence[Diagnostic], where: str) -> No
 
 def write_details(lines: Iterable[str]) -> None:
     """Write lines to stderr that belong to what is said next."""
-    sys.stderr.flush()
-    sys.stderr.buffer.write(
-        "".join(f"{without_secrets(harmless(line))}\n" for line in lines).encode("utf-8", "backslashreplace")
-    )
-    sys.stderr.flush()
+    text = "".join(f"{without_secrets(harmless(line))}\n" for line in lines)
+    write_aside(text.encode("utf-8", "backslashreplace"))

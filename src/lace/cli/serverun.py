@@ -154,6 +154,7 @@ class ServerRun:
         """Say where the server is, to whoever waits for it."""
         addresses = [str(each) for each in serving.addresses]
         out = self._call.out
+        out.lent = any(each.scheme == "stdio" for each in serving.addresses)
         told = {"event": "ready", "addresses": addresses, "metrics": page}
         out.result(f"serving {' '.join(addresses)}{f'; numbers at {page}' if page else ''}", told)
         out.flush()
