@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lace.drive import FileHistory
+from lace.drive import FileHistory, NoSuchExchange
 from lace.errors import Unavailable
 from lace.porcelain import Lace, LaceExists, NoStoreFile, Worth, generate
 from lace.record import make_blob
@@ -116,6 +116,19 @@ def test_a_lace_without_exchanges_has_no_history_to_copy(tmp_path: Path) -> None
     with Lace() as memory, pytest.raises(NoStoreFile, match="memory"):
         memory.backup(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_history_that_was_never_begun_stands_in_the_way_of_nothing(tmp_path: Path) -> None:
+    """A process that is killed in its first note, or meets a full disk, leaves an empty file."""
+    with Lace.init(tmp_path / "here") as lace:
+        note = lace.put(b"one", group="u", app="a", name="n")
+    (tmp_path / "here" / ".lace" / "history.sqlite").touch()
+    with Lace.open(tmp_path / "here", read_only=True) as lace:
+        assert list(lace.history()) == lace.history_gaps() == []
+        assert lace.why_sent(note.id).sendings == ()
+        with pytest.raises(NoSuchExchange):
+            lace.exchange(1)
+        lace.backup(tmp_path / "there")
 
 
 def test_two_backups_to_one_place_do_not_share_files_and_one_of_them_is_refused(

@@ -50,6 +50,11 @@ def test_each_fault_is_told_with_what_to_do(
     assert advice in str(error)
 
 
+def test_words_that_say_nothing_are_not_passed_on() -> None:
+    with pytest.raises(Full, match=r"a\.lace \(FullError\)"), Telling("a.lace"):
+        raise apsw.FullError("not an error")
+
+
 def test_other_errors_pass_through() -> None:
     telling = Telling("a.lace")
     for error in (KeyError("x"), KeyboardInterrupt()):

@@ -202,7 +202,10 @@ class FileHistory:
     # Reading.
 
     def _there(self) -> bool:
-        return self._opened is not None or self.path.exists()
+        if self._opened is not None:
+            return True
+        # An empty file is what a first note leaves that was killed, or met a full disk.
+        return self.path.exists() and (self.path.stat().st_size > 0 or not self.path.is_file())
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:

@@ -127,7 +127,9 @@ LIBRARY_FAULTS = (apsw.Error, UnicodeDecodeError)
 
 def tell(error: Exception, where: str) -> Unavailable | Corrupt:
     """Return the store error for an error of the library."""
-    reason = str(error) or type(error).__name__
+    reason = str(error)
+    if reason in ("", "not an error"):  # of a backup the library may have no more words than this
+        reason = type(error).__name__
     for kind, story in _STORIES:
         if isinstance(error, kind):
             return story(where=where, reason=reason)
