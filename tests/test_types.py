@@ -70,29 +70,31 @@ def looks(lace: Lace) -> None:
 """
 
 
-def check(file: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return what a strict type checker says about a text."""
+def type_check(folder: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what a strict type checker says about some files."""
+    files = [folder / f"{name}.py" for name in texts]
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write_text(text, encoding="utf-8")
     monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
-    file.write_text(text, encoding="utf-8")
     # The cache of `make check` is used where it is there.
     config = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
-    said, faults, _ = api.run([*config, "--no-error-summary", str(file)])
+    said, faults, _ = api.run([*config, "--no-error-summary", *map(str, files)])
     assert not faults
-    return said
+    return str(said)
 
 
-def test_wrong_calls_are_type_errors_and_right_ones_are_not(
+def shown_by(page: str) -> str:
+    """Return the Python of a guide."""
+    shown = blocks((ROOT / page).read_text(encoding="utf-8"))
+    return "\n".join(block.body for block in shown if block.language == "python")
+
+
+def test_wrong_calls_are_type_errors_and_right_ones_and_what_the_guides_show_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = check(tmp_path / "calls.py", CALLS, monkeypatch)
-    told = {int(number) for number in re.findall(r"^\S*calls\.py:(\d+): error", said, re.M)}
+    """All in one: without a cache the checker takes half a minute to begin."""
+    guides = {Path(page).stem: shown_by(page) for page in GUIDES}
+    said = type_check(tmp_path, {"calls": CALLS, **guides}, monkeypatch)
+    told = {(file, int(line)) for file, line in re.findall(r"^(?:.*/)?(\w+)\.py:(\d+): error", said, re.M)}
     wrong = {number for number, line in enumerate(CALLS.splitlines(), 1) if line.endswith("# wrong")}
-    assert told == wrong, said
-
-
-@pytest.mark.parametrize("page", GUIDES)
-def test_what_a_guide_shows_is_right_for_a_type_checker(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = [block.body for block in blocks((ROOT / page).read_text("utf-8")) if block.language == "python"]
-    assert check(tmp_path / "shown.py", "\n".join(shown), monkeypatch) == ""
+    assert told == {("calls", number) for number in wrong}, said
