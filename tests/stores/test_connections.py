@@ -15,6 +15,7 @@ import pytest
 from lace.errors import LaceError, Unavailable
 from lace.stores import (
     CannotOpen,
+    Displaced,
     Forked,
     Locked,
     NeedsFile,
@@ -236,3 +237,43 @@ def test_short_ids_and_coordinates_are_looked_up_in_an_index(tmp_path: Path) -> 
         ):
             plan = [row[-1] for row in reader.execute(f"EXPLAIN QUERY PLAN {sql}")]
             assert plan[0].startswith("SEARCH record USING"), plan
+
+
+@pytest.mark.parametrize("successor", [False, True])
+def test_a_store_whose_file_lost_its_name_takes_nothing_that_would_be_lost(
+    tmp_path: Path, successor: bool
+) -> None:
+    """It would be gone with the process, and its log would be taken for that of the next file."""
+    with SqliteStore(tmp_path / NAME) as store, SqliteStore(tmp_path / "b.lace") as other:
+        store.put(sample(1))
+        other.put(sample(2))
+        other.backup(tmp_path / "copy.lace")
+        if successor:
+            (tmp_path / "copy.lace").replace(tmp_path / NAME)
+        else:
+            (tmp_path / NAME).unlink()
+        calls: list[Callable[[], object]] = [
+            lambda: store.put(sample(3)),
+            lambda: store.remove([sample(1).id]),
+            store.vacuum,
+            store.version,
+        ]
+        for call in calls:
+            with pytest.raises(Displaced, match="removed, or another one has its name"):
+                call()
+        assert store.get(sample(1).id) == sample(1), "what is open can still be saved elsewhere"
+
+
+def test_a_store_stays_where_it_is_when_its_process_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        SqliteStore(tmp_path / name / NAME).close()
+    monkeypatch.chdir(tmp_path / "one")
+    with SqliteStore(NAME) as store:
+        monkeypatch.chdir(tmp_path / "two")
+        store.put(sample(1))
+        ids = store.ids()
+        next(ids)
+        assert store.has(sample(1).id), "asked of a reader that is opened now"

@@ -2,7 +2,7 @@
 
 from lace.stores.chosen import NotRecordIds
 from lace.stores.committer import Interrupted
-from lace.stores.connections import Forked
+from lace.stores.connections import Displaced, Forked
 from lace.stores.faults import (
     CannotOpen,
     DamagedFile,
@@ -59,13 +59,13 @@ from lace.stores.upkeep import BackupExists, give_name, sync_folder
 
 __all__ = [
     "MANIFEST", "MANIFEST_FORMAT", "SHARD_SUFFIX",
-    "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "FileRefused", "FolderContent",
-    "Forgotten", "Forked", "Full", "Identity", "InputOutput", "Interrupted", "Locked", "LogEntry",
-    "MemoryStore", "NeedsFile", "NewerSchema", "NoStore", "NotAStore", "NotRecordIds", "NotStored",
-    "NothingToImport", "NulInPath", "OtherFault", "Outcome", "Progress", "ReadOnly", "Reader", "RecordFacts",
-    "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source", "SqliteStore", "Statistics",
-    "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig", "UnreadableLog", "Verification", "Version",
-    "Writer",
+    "Added", "BackupExists", "BadManifest", "CannotOpen", "DamagedFile", "Displaced", "FileRefused",
+    "FolderContent", "Forgotten", "Forked", "Full", "Identity", "InputOutput", "Interrupted", "Locked",
+    "LogEntry", "MemoryStore", "NeedsFile", "NewerSchema", "NoStore", "NotAStore", "NotRecordIds",
+    "NotStored", "NothingToImport", "NulInPath", "OtherFault", "Outcome", "Progress", "ReadOnly",
+    "Reader", "RecordFacts", "Refused", "Removed", "Rotten", "RottenRecord", "Row", "SideFile", "Source",
+    "SqliteStore", "Statistics", "Store", "StoreClosed", "StoreRecordId", "Stored", "TooBig",
+    "UnreadableLog", "Verification", "Version", "Writer",
     "check_is_file", "check_no_nul", "file_faults", "find_sources", "give_name", "id_prefixes", "is_damaged",
     "is_intact", "look_into", "make_like", "reread", "set_aside", "sync_folder",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -42,13 +42,23 @@ class Forked(Unavailable):
     text = "{where} was opened before this process was forked; open it again here"
 
 
+class Displaced(Unavailable):
+    """A store whose file was removed or replaced while it was open."""
+
+    code = "store/displaced"
+    text = (
+        "{where} is no longer the file that was opened: it was removed, or another one has its name; nothing"
+        " was stored. Stop who uses a store before it is replaced, and open it again"
+    )
+
+
 class Connections:
     """The writer and the pool of readers of one store file."""
 
     def __init__(
         self, path: Path, *, create: bool, read_only: bool, wait_seconds: float, vfs: str | None
     ) -> None:
-        self.path = path
+        self.path = path.absolute()  # this process may go to another folder
         self.where = str(path)
         self.telling = Telling(self.where)
         self._vfs = vfs
@@ -67,6 +77,7 @@ class Connections:
                 self._check_readable()
             else:
                 self.writer = self._open_writer(create)
+        self._identity = self._find()
 
     @contextmanager
     def reader(self) -> Iterator[apsw.Connection]:
@@ -90,6 +101,7 @@ class Connections:
         self.check_usable()
         if self.writer is None:
             raise ReadOnly(where=self.where, reason="that is how it was opened")
+        self.check_place()
         return self.writer
 
     def check_usable(self) -> None:
@@ -98,6 +110,19 @@ class Connections:
             raise StoreClosed(where=self.where)
         if os.getpid() != self._pid:
             raise Forked(where=self.where)
+
+    def check_place(self) -> None:
+        """Raise where the file lost its name: what is written then is lost, or spoils the one that has it."""
+        with suppress(OSError):  # where nobody may look, as after a change of user, nothing is known
+            if self._find() != self._identity:
+                raise Displaced(where=self.where)
+
+    def _find(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
@@ -142,7 +167,7 @@ class Connections:
 
     def _open_writer(self, create: bool) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        connection = apsw.Connection(self.where, flags=flags, vfs=self._vfs)
+        connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
         try:
             connection.set_busy_timeout(self._wait_ms)
             if connection.readonly("main"):
@@ -187,7 +212,7 @@ class Connections:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(uri, flags=flags, vfs=self._vfs)
         else:
-            connection = apsw.Connection(self.where, flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
         connection.set_busy_timeout(self._wait_ms)
         _set(connection, query_only="ON", trusted_schema="OFF", cache_size=-READER_CACHE_KIB)
         return connection

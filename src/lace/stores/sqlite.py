@@ -236,6 +236,7 @@ class SqliteStore(RecordFacts):
     def version(self) -> Version:
         """Return the present state's name."""
         with self._connections.reader() as connection:
+            self._connections.check_place()
             return Version._make(connection.execute("SELECT generation, last FROM state").get)
 
     def held_bytes(self) -> int:
