@@ -28,6 +28,7 @@ from lace.porcelain import (
 from lace.signing import Secret
 from lace.stores import FileRefused, NoStore, ReadOnly
 from lace.transports import Options, Tls
+from tests.porcelain.pairs import End, exchange
 from tests.porcelain.talking import ALICE, BOB, OPEN, Answering, ids, notes, stocked
 from tests.transports.conftest import write_certificate
 
@@ -218,3 +219,18 @@ def test_what_cannot_be_served_is_told_before_anybody_comes(place: Path) -> None
         lace.serve("wss:127.0.0.1:0", policy=POLICY, options="a.pem")  # type: ignore[arg-type]
     with Lace.open(place, read_only=True) as shelf, pytest.raises(NotForExchanges):
         shelf.serve("unix:/s", policy=POLICY)
+
+
+def test_notes_stay_beside_the_store_when_the_program_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("", "elsewhere"):
+        (tmp_path / name / "shelf" / ".lace").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with Lace.init("shelf") as lace:
+        (tmp_path / "shelf" / ".lace" / "store.sqlite").chmod(0o600)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        exchange(End(lace, OPEN), End())
+    [notes] = tmp_path.rglob("history.sqlite")
+    assert notes == tmp_path / "shelf" / ".lace" / "history.sqlite"
+    assert notes.stat().st_mode & 0o777 == 0o600

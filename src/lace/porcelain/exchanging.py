@@ -68,7 +68,10 @@ class Exchanging:
         What is read only has no exchanges, unless it `sends_only`: then `history` is a file elsewhere.
         """
         self.store = store
-        self._history_file = history
+        # This process may go to another folder before the first exchange.
+        self._history_file = None if history is None else history.absolute()
+        place = getattr(store, "path", None)
+        self._like = None if place is None else Path(place).absolute()
         self._read_only = read_only
         self._sends_only = sends_only
         self._closed = False
@@ -125,8 +128,7 @@ class Exchanging:
             from lace.porcelain.exchanges.history import open_history
 
             only_read = self._read_only and not self._sends_only
-            like = getattr(self.store, "path", None)
-            self._history = open_history(self._history_file, like=like, read_only=only_read)
+            self._history = open_history(self._history_file, like=self._like, read_only=only_read)
         return self._history
 
     def history(

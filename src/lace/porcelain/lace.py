@@ -131,7 +131,7 @@ class Lace(Exchanging):
             read_only=read_only or bool(getattr(store, "read_only", False)),
             sends_only=sends_only,
         )
-        self._journal = None if journal is None else Journal(journal)
+        self._journal = None if journal is None else Journal(journal.absolute())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._where}{' (closed)' if self._closed else ''}>"
