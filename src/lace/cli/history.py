@@ -74,6 +74,7 @@ def add_noted(parser: ArgumentParser) -> None:
 
 def open_noted(call: Call, *, writing: bool = False) -> Lace:
     """Open the lace, or the lake, and the notes of its exchanges; `writing` lets those of a file be cut."""
+    from lace.drive import NotAHistory
     from lace.porcelain import Lace, file_faults, store_file
     from lace.stores import SqliteStore, check_is_file
 
@@ -84,8 +85,9 @@ def open_noted(call: Call, *, writing: bool = False) -> Lace:
         raise Usage(reason=reason, command=call.args.parser.prog)
     notes = Path(call.args.history)
     check_is_file(notes)
-    with file_faults(notes), notes.open("rb"):
-        pass
+    with file_faults(notes), notes.open("rb") as file:
+        if not file.read(1):  # beside a store it would be one that was never begun
+            raise NotAHistory(where=str(notes), reason="it is empty")
     place = store_file(call.world.find_lace(call.args.store))
     return Lace(SqliteStore(place, create=False, read_only=True), history=notes, sends_only=writing)
 
