@@ -80,7 +80,7 @@ for use in uses:
 
 
 @apart
-@pytest.mark.parametrize("how", ["master", "remote"])
+@pytest.mark.parametrize("how", ["master", pytest.param("remote", marks=pytest.mark.slow)])
 def test_a_session_that_was_stopped_is_told_whatever_a_lake_is_asked_for(tmp_path: Path, how: str) -> None:
     done = run(STOPPED, str(tmp_path / "lake"), how, SPARK_TESTING="1")
     told = "was stopped, and does nothing any more: open the lake again"
