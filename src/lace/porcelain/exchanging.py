@@ -70,8 +70,6 @@ class Exchanging:
         self.store = store
         # This process may go to another folder before the first exchange.
         self._history_file = None if history is None else history.absolute()
-        place = getattr(store, "path", None)
-        self._like = None if place is None else Path(place).absolute()
         self._read_only = read_only
         self._sends_only = sends_only
         self._closed = False
@@ -128,7 +126,8 @@ class Exchanging:
             from lace.porcelain.exchanges.history import open_history
 
             only_read = self._read_only and not self._sends_only
-            self._history = open_history(self._history_file, like=self._like, read_only=only_read)
+            like = getattr(self.store, "path", None)
+            self._history = open_history(self._history_file, like=like, read_only=only_read)
         return self._history
 
     def history(

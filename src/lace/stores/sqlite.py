@@ -95,10 +95,10 @@ class SqliteStore(RecordFacts):
         """
         if str(path) in _NO_FILE:
             raise NeedsFile(name=str(path))
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # this process may go to another folder
         self.admit_inner = admit_inner
         self._connections = Connections(
-            self.path,
+            Path(path),
             create=create and not read_only,
             read_only=read_only,
             wait_seconds=wait_seconds,
