@@ -88,16 +88,21 @@ def test_it_answers_after_everything_else_has_changed(tmp_path: Path) -> None:
         assert [each.worth for each in once] == [Worth.AS_IT_WAS, Worth.NOT_ASKED]
 
 
-def test_a_store_that_was_put_back_is_not_taken_for_that_of_the_moment(tmp_path: Path) -> None:
-    """The file of the store alone, from a copy that knows nothing of the second record."""
-    with Lace.init(tmp_path) as lace:
+def put_back(place: Path) -> tuple[Path, bytes]:
+    """Let two records leave, and put the file of the store alone back to before it had the second one."""
+    with Lace.init(place) as lace:
         lace.put_records([FIRST])
-    file = tmp_path / ".lace" / "store.sqlite"
+    file = place / ".lace" / "store.sqlite"
     earlier = file.read_bytes()
-    with Lace.open(tmp_path) as lace:
+    with Lace.open(place) as lace:
         lace.put_records([SECOND])
         exchange(End(lace, TOWN), End())
     file.write_bytes(earlier)
+    return file, earlier
+
+
+def test_a_store_that_was_put_back_is_not_taken_for_that_of_the_moment(tmp_path: Path) -> None:
+    put_back(tmp_path)
     with Lace.open(tmp_path) as lace:
         (sending,) = lace.why_sent(FIRST.id).sendings
         assert sending.worth is Worth.MADE_AGAIN
@@ -108,14 +113,7 @@ def test_a_store_that_was_put_back_and_went_on_another_way_is_not_taken_for_that
     tmp_path: Path,
 ) -> None:
     """It has come to the same number again, with another record."""
-    with Lace.init(tmp_path) as lace:
-        lace.put_records([FIRST])
-    file = tmp_path / ".lace" / "store.sqlite"
-    earlier = file.read_bytes()
-    with Lace.open(tmp_path) as lace:
-        lace.put_records([SECOND])
-        exchange(End(lace, TOWN), End())
-    file.write_bytes(earlier)
+    file, earlier = put_back(tmp_path)
     with Lace.open(tmp_path) as lace:
         lace.put_records([OTHER, SECOND])
         (sending,) = lace.why_sent(FIRST.id).sendings
