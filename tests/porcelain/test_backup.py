@@ -10,6 +10,7 @@ import pytest
 from lace.drive import FileHistory, NoSuchExchange
 from lace.errors import Unavailable
 from lace.porcelain import Lace, LaceExists, NoStoreFile, Worth, generate
+from lace.porcelain.server.disk import Disk
 from lace.record import make_blob
 from lace.stores import BackupExists, Full
 from tests.porcelain.pairs import End, exchange
@@ -150,3 +151,16 @@ def test_two_backups_to_one_place_do_not_share_files_and_one_of_them_is_refused(
         assert saved.verify().sound
         assert [entry.number for entry in saved.history()] == [1]
     assert [each.name for each in (tmp_path / "saved" / ".lace").glob(".*")] == []
+
+
+def test_a_lace_is_copied_when_the_program_went_elsewhere(
+    served: Lace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Lace.open("served") as lace:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        lace.backup(tmp_path / "saved")
+        assert Disk(lace.store).free()
+    with Lace.open(tmp_path / "saved") as saved:
+        assert len(list(saved.history())) == 1
