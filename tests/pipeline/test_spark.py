@@ -141,15 +141,29 @@ def test_a_master_and_a_connect_address_are_too_much() -> None:
 def test_a_master_that_spark_would_refuse_with_a_trace_is_told(
     master: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("pyspark")
     from lace.pipeline.spark import _check_master
 
-    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(CannotStart, match=re.escape(reason)):
         _check_master(master)
     monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
     for fine in ("yarn", "local", "local[2]", "local-cluster[2,1,1024]", "k8s://there", "sc://there"):
         _check_master(fine)
+
+
+def test_where_a_cluster_is_installed_spark_knows_its_settings_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark")
+    from lace.pipeline.spark import _check_master
+
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "spark-env.sh").write_text("export HADOOP_CONF_DIR=/etc/hadoop/conf\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    _check_master("yarn")
 
 
 @pytest.mark.spark

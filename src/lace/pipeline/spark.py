@@ -282,9 +282,17 @@ def _check_master(where: str) -> None:
     if not where.startswith((*_MASTERS, "sc://", "spark-submit")):
         known = "local[N], spark://HOST:PORT, yarn, k8s://ADDRESS or sc://HOST:PORT"
         raise CannotStart(where=where, reason=f"there is no such master; name one as {known}")
-    if where == "yarn" and not any(map(os.environ.get, _HADOOP)):
+    if where == "yarn" and not any(map(os.environ.get, _HADOOP)) and not _is_told_more():
         reason = f"set {' or '.join(_HADOOP)} to the folder that has the cluster's yarn-site.xml"
         raise CannotStart(where=where, reason=reason)
+
+
+def _is_told_more() -> bool:
+    """Tell whether Spark sets variables of its own before it starts, as where a cluster is installed."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
+    return os.path.isfile(os.path.join(folder, "spark-env.sh"))
 
 
 def _knock(where: str) -> None:
