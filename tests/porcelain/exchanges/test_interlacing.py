@@ -197,6 +197,29 @@ def test_a_task_that_watches_is_told_everything_while_another_waits_for_the_resu
     assert asyncio.run(run()) == [PlanChanged, *[RecordArrived] * 50, ExchangeEnded]
 
 
+def test_a_task_that_watches_goes_on_when_one_that_took_an_event_after_it_does_not() -> None:
+    answering = Answering(stocked(notes("a", 50)))
+
+    async def watch(exchange: Interlacing) -> list[Observed]:
+        seen = []
+        async for observed in exchange:
+            seen.append(observed)
+            await asyncio.sleep(0.005)
+        return seen
+
+    async def run() -> list[Observed]:
+        async with make(Lace(), answering) as exchange:
+            watcher = asyncio.create_task(watch(exchange))
+            while len(exchange._events._waiting) < 2:
+                await asyncio.sleep(0.001)
+            async for _ in exchange:
+                break
+            await exchange.result()
+            return await watcher
+
+    assert isinstance(asyncio.run(run())[-1], ExchangeEnded)
+
+
 def test_a_task_that_watched_and_is_done_does_not_stop_the_exchange() -> None:
     answering = Answering(stocked(notes("a", 50)))
 

@@ -31,7 +31,6 @@ class EventQueue:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = asyncio.Event()
         self._room = Event()
-        self._taker: asyncio.Task[Any] | None = None
         self._listeners: WeakSet[Listening] = WeakSet()
         """Those that somebody is in: a `for` lets go of its iterator when it is left."""
         self._listening = False
@@ -67,7 +66,7 @@ class EventQueue:
 
     def leave(self, task: asyncio.Task[Any] | None = None) -> None:
         """Say that nobody takes events any more, or that this task does not: another that does goes on."""
-        if task is not None and self._taker not in (None, task) and not self._taker.done():
+        if task is not None and any(each.is_of_another(task) for each in self._listeners):
             return
         self._listening = False
         self._waiting.clear()
@@ -82,7 +81,6 @@ class EventQueue:
 
     async def take(self) -> Observed:
         """Wait for an event; `StopAsyncIteration` where none comes any more."""
-        self._taker = asyncio.current_task()
         while not self._waiting:
             if self._ended or not self._listening:
                 raise StopAsyncIteration
@@ -100,9 +98,15 @@ class Listening:
 
     def __init__(self, events: EventQueue) -> None:
         self._events = events
+        self._task: asyncio.Task[Any] | None = None
 
     def __aiter__(self) -> Self:
         return self
 
+    def is_of_another(self, task: asyncio.Task[Any]) -> bool:
+        """Tell whether another task takes events here."""
+        return self._task not in (None, task) and not self._task.done()
+
     async def __anext__(self) -> Observed:
+        self._task = asyncio.current_task()
         return await self._events.take()
