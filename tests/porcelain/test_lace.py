@@ -15,7 +15,7 @@ from lace.porcelain.generate import generate
 from lace.porcelain.making import BlobStaysBare, HalfAPlace
 from lace.porcelain.reference import AmbiguousId, NoSuchId, NothingThere
 from lace.record import Blob, Plex, Seal, make_blob
-from lace.stores import Forgotten, NotStored, ReadOnly
+from lace.stores import FileRefused, Forgotten, NoStore, NotStored, ReadOnly, SqliteStore
 from lace.text import parse_record_id
 from tests.porcelain.streams.test_export import spoil
 
@@ -236,3 +236,18 @@ def test_a_new_secret_is_new() -> None:
 def test_an_id_can_be_found_without_being_stored(lace: Lace) -> None:
     record_id = make_blob(b"elsewhere").id
     assert lace.find(parse_record_id(record_id)) == record_id
+
+
+def test_a_folder_that_is_gone_under_the_program_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Lace.init(tmp_path).close()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(NoStore):
+        Lace.open("shelf/store.sqlite")
+    with pytest.raises(FileRefused):
+        SqliteStore("store.sqlite")
+    with pytest.raises(FileRefused):
+        Lace.open(tmp_path, send_only="notes")

@@ -23,7 +23,7 @@ from lace.porcelain.arguments import (
 from lace.porcelain.clock import now_tai
 from lace.porcelain.reference import CANDIDATES_SHOWN, ShortId, choose, find_record, parse_reference
 from lace.porcelain.times import parse_time
-from lace.stores import ReadOnly, Store, StoreClosed
+from lace.stores import ReadOnly, Store, StoreClosed, file_faults
 from lace.text import RecordId
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ class Exchanging:
         What is read only has no exchanges, unless it `sends_only`: then `history` is a file elsewhere.
         """
         self.store = store
-        # This process may go to another folder before the first exchange.
-        self._history_file = None if history is None else history.absolute()
+        self._history_file = history
+        if history is not None:
+            with file_faults(history):  # this process may go to another folder before the first exchange
+                self._history_file = history.absolute()
         self._read_only = read_only
         self._sends_only = sends_only
         self._closed = False

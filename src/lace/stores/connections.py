@@ -21,7 +21,7 @@ import apsw
 
 from lace.errors import Unavailable
 from lace.stores.faults import Locked, NoStore, NotAStore, ReadOnly, Telling, UnreadableLog
-from lace.stores.files import check_is_file
+from lace.stores.files import check_is_file, file_faults
 from lace.stores.port import StoreClosed
 from lace.stores.schema import VERSION, check_kind, migrate
 
@@ -58,7 +58,6 @@ class Connections:
     def __init__(
         self, path: Path, *, create: bool, read_only: bool, wait_seconds: float, vfs: str | None
     ) -> None:
-        self.path = path.absolute()  # this process may go to another folder
         self.where = str(path)
         self.telling = Telling(self.where)
         self._vfs = vfs
@@ -71,6 +70,8 @@ class Connections:
         check_is_file(path)
         if not create and not path.exists():
             raise NoStore(where=self.where)
+        with file_faults(path):
+            self.path = path.absolute()  # this process may go to another folder
         self.writer: apsw.Connection | None = None
         with self.telling:
             if read_only:

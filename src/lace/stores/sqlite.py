@@ -95,7 +95,6 @@ class SqliteStore(RecordFacts):
         """
         if str(path) in _NO_FILE:
             raise NeedsFile(name=str(path))
-        self.path = Path(path).absolute()  # this process may go to another folder
         self.admit_inner = admit_inner
         self._connections = Connections(
             Path(path),
@@ -104,6 +103,7 @@ class SqliteStore(RecordFacts):
             wait_seconds=wait_seconds,
             vfs=vfs,
         )
+        self.path = self._connections.path
         self._committer = Committer(self._connections)
         self._happened = threading.Condition()
         self._where = self._connections.where
