@@ -65,10 +65,11 @@ def test_a_lake_is_read_over_connect(tmp_path: Path) -> None:
 
 STOPPED = """
 import sys
+from operator import attrgetter
 from lace.pipeline import SessionStopped, start_session
 from lace.porcelain import SparkLake
 lake = SparkLake.open(sys.argv[1], create=True, session=start_session(**{sys.argv[2]: "local[2]"}))
-lake.session.stop()
+attrgetter(".".join(filter(None, ["session", sys.argv[3], "stop"])))(lake)()
 uses = [
     lambda: lake.ingest(sys.argv[1]), lambda: lake.table("records"), lambda: lake.facts("Have"),
     lake.register_views, lambda: lake.evaluate("A(P) :- Have(P)."),
@@ -80,9 +81,18 @@ for use in uses:
 
 
 @apart
-@pytest.mark.parametrize("how", ["master", pytest.param("remote", marks=pytest.mark.slow)])
-def test_a_session_that_was_stopped_is_told_whatever_a_lake_is_asked_for(tmp_path: Path, how: str) -> None:
-    done = run(STOPPED, str(tmp_path / "lake"), how, SPARK_TESTING="1")
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("master", ""),
+        ("master", "sparkContext._jsc"),  # what a cluster may do
+        pytest.param("remote", "", marks=pytest.mark.slow),
+    ],
+)
+def test_a_session_that_was_stopped_is_told_whatever_a_lake_is_asked_for(
+    tmp_path: Path, how: str, what: str
+) -> None:
+    done = run(STOPPED, str(tmp_path / "lake"), how, what, SPARK_TESTING="1")
     told = "was stopped, and does nothing any more: open the lake again"
     assert done.stdout.splitlines() == 5 * [f"the Spark session of {tmp_path / 'lake'} {told}"], done.stderr
 

@@ -201,7 +201,7 @@ def running_session() -> SparkSession:
 
 def check_running(session: SparkSession, what: str) -> None:
     """Raise where a session was stopped: what Spark itself says of that differs from call to call."""
-    if session.is_stopped if _is_connected(session) else session.sparkContext._jsc is None:  # type: ignore[attr-defined]
+    if _is_stopped(session):
         raise SessionStopped(what=what)
 
 
@@ -275,6 +275,14 @@ def _same(running: SparkSession, wanted: str | None) -> SparkSession:
 
 def _is_connected(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    if _is_connected(session):
+        return bool(session.is_stopped)  # type: ignore[attr-defined]
+    context = session.sparkContext._jsc
+    # A cluster may end what runs on it, and Python is not told.
+    return context is None or bool(context.sc().isStopped())
 
 
 def _check_master(where: str) -> None:
