@@ -2,7 +2,8 @@
 
 A store is one file, and a file may be put back from a plain copy and then go on another way. It comes to the
 same numbers again, and nothing in it tells that they were others before. So the state of a store is noted
-together with the last record of its log: what went another way has another one there.
+together with a hash of what came and went last: what went another way has another one there, unless all of
+that came once more under the same numbers. A hash of the whole log would take seconds where it is long.
 
 Rules of this file:
 1. What is not known to be the state that was noted is not taken for it.
@@ -12,14 +13,17 @@ Rules of this file:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Protocol, runtime_checkable
 
 from lace.engines import Database
 from lace.facts import Segment
-from lace.stores import Added, LogEntry, Store, Version
-from lace.text import RecordId
+from lace.stores import Added, Store, Version
+from lace.text import RecordId, digest, encode
 
-_AND_LAST: Final = "/"
+LATEST: Final = 1024
+"""So many entries of the log are hashed, the last ones of a state."""
+_AND: Final = "/"
 
 
 @runtime_checkable
@@ -45,10 +49,9 @@ class Past:
 def note_state(store: Store) -> Version:
     """Return the present state of a store under a name that is told from those of any other way it may go."""
     version = store.version()
-    entry = None if isinstance(store, Remembering) else _entry(store, version.last)
-    if entry is None:
+    if isinstance(store, Remembering):
         return version
-    return version._replace(generation=f"{version.generation}{_AND_LAST}{entry.record_id}")
+    return version._replace(generation=f"{version.generation}{_AND}{_mark(store, version.last)}")
 
 
 def state_of(store: Store, version: Version | None) -> Store | None:
@@ -87,15 +90,16 @@ def records_at(store: Store, version: Version | None) -> Past:
 
 def _is_earlier(store: Store, version: Version) -> bool:
     """Tell whether the store has gone on from a state that was noted."""
-    generation, _, record = version.generation.partition(_AND_LAST)
+    generation, _, mark = version.generation.partition(_AND)
     now = store.version()
     if now.generation != generation or now.last < version.last:
         return False
-    # Older notes have the number alone.
-    entry = _entry(store, version.last)
-    return not record or (entry is not None and entry.record_id == record)
+    return not mark or mark == _mark(store, version.last)  # older notes have the number alone
 
 
-def _entry(store: Store, number: int) -> LogEntry | None:
-    """Return what is in the log under a number."""
-    return next(iter(store.log(number - 1)), None) if number else None
+def _mark(store: Store, number: int) -> str:
+    """Return a hash of what came and went last, up to a number."""
+    before = max(0, number - LATEST)
+    entries = islice(store.log(before), number - before)
+    lines = [f"{'+' if isinstance(each, Added) else '-'} {each.seq} {each.record_id}\n" for each in entries]
+    return encode(digest("".join(lines).encode()))
