@@ -59,13 +59,17 @@ def _again(_number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def on_end_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call something on SIGINT and SIGTERM, in the loop that runs; outside the main thread there are none."""
+    """Call something on SIGINT and SIGTERM, in the loop that runs; outside the main thread there are none.
+
+    One that is ignored stays so: a shell starts what is to run in the background without Ctrl-C.
+    """
     import asyncio
 
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in ENDS}
+    handlers = {number: signal.getsignal(number) for number in ENDS}
+    before = {number: each for number, each in handlers.items() if each is not signal.SIG_IGN}
     with suppress(NotImplementedError, ValueError, RuntimeError):
-        for number in ENDS:
+        for number in before:
             loop.add_signal_handler(number, end)
     try:
         yield
