@@ -68,33 +68,35 @@ import sys
 from operator import attrgetter
 from lace.pipeline import SessionStopped, start_session
 from lace.porcelain import SparkLake
-lake = SparkLake.open(sys.argv[1], create=True, session=start_session(**{sys.argv[2]: "local[2]"}))
-attrgetter(".".join(filter(None, ["session", sys.argv[3], "stop"])))(lake)()
-uses = [
-    lambda: lake.ingest(sys.argv[1]), lambda: lake.table("records"), lambda: lake.facts("Have"),
-    lake.register_views, lambda: lake.evaluate("A(P) :- Have(P)."),
-]
-for use in uses:
-    try: use()
-    except SessionStopped as error: print(error)
+place, how, *stops = sys.argv[1:]
+for stop in stops:
+    lake = SparkLake.open(place, create=stop == stops[0], session=start_session(**{how: "local[2]"}))
+    attrgetter(stop)(lake.session)()
+    uses = [
+        lambda: lake.ingest(place), lambda: lake.table("records"), lambda: lake.facts("Have"),
+        lake.register_views, lambda: lake.evaluate("A(P) :- Have(P)."),
+    ]
+    for use in uses:
+        try: use()
+        except SessionStopped as error: print(error)
 """
 
 
 @apart
 @pytest.mark.parametrize(
-    ("how", "what"),
+    ("how", "stops"),
     [
-        ("master", ""),
-        ("master", "sparkContext._jsc"),  # what a cluster may do
-        pytest.param("remote", "", marks=pytest.mark.slow),
+        ("master", ["stop", "sparkContext._jsc.stop"]),  # the second one is what a cluster may do
+        pytest.param("remote", ["stop"], marks=pytest.mark.slow),
     ],
 )
 def test_a_session_that_was_stopped_is_told_whatever_a_lake_is_asked_for(
-    tmp_path: Path, how: str, what: str
+    tmp_path: Path, how: str, stops: list[str]
 ) -> None:
-    done = run(STOPPED, str(tmp_path / "lake"), how, what, SPARK_TESTING="1")
+    done = run(STOPPED, str(tmp_path / "lake"), how, *stops, SPARK_TESTING="1")
     told = "was stopped, and does nothing any more: open the lake again"
-    assert done.stdout.splitlines() == 5 * [f"the Spark session of {tmp_path / 'lake'} {told}"], done.stderr
+    wanted = f"the Spark session of {tmp_path / 'lake'} {told}"
+    assert done.stdout.splitlines() == 5 * len(stops) * [wanted], done.stderr
 
 
 @apart
