@@ -15,7 +15,7 @@ from tests.golden import load_vectors
 from tests.ledger import Ledger, name_rows
 
 # A plain run looks at the same examples each time, so that a failure is the change's and not the day's.
-settings.register_profile("quick", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, database=None)
 # The soak looks for new ones and prints how to see them again.
 settings.register_profile(
     "deep", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

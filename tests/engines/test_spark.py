@@ -40,7 +40,7 @@ def check_golden(session: SparkSession, chosen: slice, strategy: str) -> None:
         assert {fact for fact in found if fact[0].endswith(f".{number}")} == expected, case["name"]
 
 
-@pytest.mark.parametrize(("strategy", "every"), [("local", 16), ("parts", 20), ("loop", 20)])
+@pytest.mark.parametrize(("strategy", "every"), [("local", 8), ("parts", 20), ("loop", 20)])
 def test_golden_evaluations_come_out(tiny: SparkSession, strategy: str, every: int) -> None:
     check_golden(tiny, slice(0, None, every), strategy)
 
