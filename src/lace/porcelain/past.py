@@ -23,7 +23,7 @@ from lace.text import RecordId, digest, encode
 
 LATEST: Final = 1024
 """So many entries of the log are hashed, the last ones of a state."""
-_AND: Final = "/"
+_SEPARATOR: Final = "/"
 
 
 @runtime_checkable
@@ -51,7 +51,7 @@ def note_state(store: Store) -> Version:
     version = store.version()
     if isinstance(store, Remembering):
         return version
-    return version._replace(generation=f"{version.generation}{_AND}{_mark(store, version.last)}")
+    return version._replace(generation=f"{version.generation}{_SEPARATOR}{_mark(store, version.last)}")
 
 
 def state_of(store: Store, version: Version | None) -> Store | None:
@@ -90,7 +90,7 @@ def records_at(store: Store, version: Version | None) -> Past:
 
 def _is_earlier(store: Store, version: Version) -> bool:
     """Tell whether the store has gone on from a state that was noted."""
-    generation, _, mark = version.generation.partition(_AND)
+    generation, _, mark = version.generation.partition(_SEPARATOR)
     now = store.version()
     if now.generation != generation or now.last < version.last:
         return False

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
 from lace.datalog import check_proof, parse_program
 from lace.facts import RECORD_PREDICATES, NotAPredicate, Predicate, facts_of_record
@@ -167,6 +166,8 @@ def test_damaged_files_are_told_before_and_while_spark_reads_them(spark: Any, tm
 
 
 def test_rules_do_not_find_less_in_a_session_that_leaves_bad_files_out(spark: Any, tmp_path: Path) -> None:
+    from py4j.protocol import Py4JJavaError
+
     lenient = spark.newSession()
     lenient.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     lenient.conf.set("spark.sql.files.ignoreMissingFiles", "true")
